@@ -1,0 +1,14 @@
+# bench/<name>_bench.cc becomes build/<preset>/<name>_bench. Built by the target "benchmarks" only.
+
+file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*_bench.cc)
+add_custom_target(benchmarks)
+if(bench_sources)
+  find_package(benchmark REQUIRED)
+  foreach(source IN LISTS bench_sources)
+    cmake_path(GET source STEM name)
+    add_executable(${name} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(${name} PRIVATE telltale_simulate telltale_lib
+                                          benchmark::benchmark_main benchmark::benchmark)
+    add_dependencies(benchmarks ${name})
+  endforeach()
+endif()

@@ -1,0 +1,21 @@
+# Compiler flags for Telltale's own code: target telltale_options. There is no -march=native: a binary
+# must run on any machine of its architecture; code that needs more asks the processor at run time.
+
+add_library(telltale_options INTERFACE)
+target_compile_options(telltale_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  $<$<BOOL:${TELLTALE_WERROR}>:-Werror>
+  # g++ 12 finds overlapping copies in std::string's own code (GCC bug 105651).
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+target_link_options(telltale_options INTERFACE -Wl,--as-needed)
+
+# The sanitizer presets set TELLTALE_WERROR off: with them, g++ warns of much that is right.
+if(TELLTALE_SANITIZE)
+  set(sanitize -fsanitize=${TELLTALE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(telltale_options INTERFACE ${sanitize})
+  target_link_options(telltale_options INTERFACE ${sanitize})
+endif()
+
+if(TELLTALE_LTO)
+  set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+endif()

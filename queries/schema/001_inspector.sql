@@ -1,0 +1,315 @@
+-- Schema 1: sources, NCCL Inspector operation records, and the accounting of what is missing.
+-- Statements end with a semicolon at the end of a line. docs/schema.md describes every table for people.
+
+CREATE TABLE run (
+  run INTEGER,
+  name VARCHAR,
+  folder VARCHAR);
+COMMENT ON TABLE run IS 'One job or recording to which sources belong';
+
+CREATE TABLE source (
+  source INTEGER,
+  run INTEGER,
+  path VARCHAR,
+  format VARCHAR,
+  format_version VARCHAR,
+  compression VARCHAR,
+  size_bytes UBIGINT,
+  expanded_bytes UBIGINT,
+  fingerprint VARCHAR,
+  lines UBIGINT,
+  rows UBIGINT,
+  first_dump_timestamp_us BIGINT,
+  last_dump_timestamp_us BIGINT,
+  damage VARCHAR,
+  ingested_at TIMESTAMP);
+COMMENT ON TABLE source IS 'One input file or stream: what it is and what was read of it';
+COMMENT ON COLUMN source.rows IS 'lines of the file that are rows of the store; lines = rows + losses of class line';
+COMMENT ON COLUMN source.damage IS 'why the file ended before its time (cut or damaged compression); NULL when it did not';
+
+CREATE TABLE process (
+  process INTEGER,
+  source INTEGER,
+  host VARCHAR,
+  pid UBIGINT,
+  git_rev VARCHAR,
+  rec_mechanism VARCHAR,
+  format_version VARCHAR);
+COMMENT ON TABLE process IS 'A process as its records describe it (NCCL Inspector metadata)';
+
+CREATE TABLE communicator (
+  communicator INTEGER,
+  run INTEGER,
+  id VARCHAR,
+  name VARCHAR,
+  n_ranks BIGINT,
+  nnodes UBIGINT,
+  instance INTEGER,
+  ambiguous BOOLEAN,
+  ranks_seen BIGINT,
+  type VARCHAR);
+COMMENT ON TABLE communicator IS 'A communicator over all its ranks in one run, made from communicator_rank after each ingest';
+COMMENT ON COLUMN communicator.id IS 'header.id as written: the hash of the communicator cut to 14 hexadecimal digits, so not unique by itself';
+COMMENT ON COLUMN communicator.instance IS 'tells communicators apart that share id, name and size; 0 for the first';
+COMMENT ON COLUMN communicator.ambiguous IS 'true when the files do not say which ranks belong together';
+COMMENT ON COLUMN communicator.type IS 'single-rank, nvlink-only, nic-only or mixed, from n_ranks and nnodes';
+
+CREATE TABLE communicator_rank (
+  communicator_rank INTEGER,
+  source INTEGER,
+  process INTEGER,
+  communicator INTEGER,
+  id VARCHAR,
+  name VARCHAR,
+  rank BIGINT,
+  n_ranks BIGINT,
+  nnodes UBIGINT);
+COMMENT ON TABLE communicator_rank IS 'One rank of a communicator as one source describes it';
+COMMENT ON COLUMN communicator_rank.name IS 'comm_name; NULL where the format has none (NCCL before 2.30)';
+
+CREATE TABLE operation_series (
+  series INTEGER,
+  source INTEGER,
+  communicator_rank INTEGER,
+  kind VARCHAR,
+  operation VARCHAR,
+  peer BIGINT,
+  message_bytes UBIGINT,
+  algorithm VARCHAR,
+  protocol VARCHAR,
+  timing_source VARCHAR,
+  traffic_bytes DOUBLE,
+  bus_factor DOUBLE,
+  ordinal_base BIGINT,
+  operations UBIGINT,
+  exec_time_us_sum UBIGINT,
+  exec_time_us_min UBIGINT,
+  exec_time_us_max UBIGINT,
+  first_sequence UBIGINT,
+  last_sequence UBIGINT,
+  first_dump_timestamp_us BIGINT,
+  last_dump_timestamp_us BIGINT);
+COMMENT ON TABLE operation_series IS 'Operation records of one rank that share everything but sequence number and time, with their exact sums';
+COMMENT ON COLUMN operation_series.kind IS 'collective or p2p';
+COMMENT ON COLUMN operation_series.message_bytes IS 'as written; 2^64 - n where the producer did not know the data type; NULL in the series of operations with too many different sizes';
+COMMENT ON COLUMN operation_series.traffic_bytes IS 'bytes that count for algobw: algobw = traffic_bytes / 1e9 / seconds, busbw = algobw * bus_factor';
+COMMENT ON COLUMN operation_series.ordinal_base IS 'sequence number = operation_record.ordinal - ordinal_base';
+COMMENT ON COLUMN operation_series.operations IS 'rows in operation_record; this and the sums leave out operation_record_irregular';
+
+CREATE TABLE operation_record (
+  series UINTEGER,
+  ordinal BIGINT,
+  exec_time_us UINTEGER,
+  dump_timestamp_us BIGINT,
+  line UINTEGER);
+COMMENT ON TABLE operation_record IS 'One operation as one rank recorded it; read it through the views collectives and p2p';
+COMMENT ON COLUMN operation_record.ordinal IS 'rises through a source, so that it costs no space; see operation_series.ordinal_base';
+COMMENT ON COLUMN operation_record.line IS 'line of the source, counted from 1';
+
+CREATE TABLE operation_record_irregular (
+  series UINTEGER,
+  sequence UBIGINT,
+  message_bytes UBIGINT,
+  exec_time_us UBIGINT,
+  dump_timestamp_us UBIGINT,
+  line UBIGINT,
+  algobw_gbs DOUBLE,
+  busbw_gbs DOUBLE);
+COMMENT ON TABLE operation_record_irregular IS 'Operation records whose bandwidths do not follow from size and time, with missing fields, or with numbers too large for operation_record';
+
+CREATE TABLE operation_counter (
+  source INTEGER,
+  communicator_rank INTEGER,
+  kind VARCHAR,
+  operation VARCHAR,
+  records UBIGINT,
+  last_sequence UBIGINT,
+  runs_known BOOLEAN);
+COMMENT ON TABLE operation_counter IS 'One of the producer''s sequence counters: of an operation of a communicator rank, or of its sends and receives together (operation NULL)';
+COMMENT ON COLUMN operation_counter.runs_known IS 'false where sequence_run does not list this counter: the producer only sampled';
+
+CREATE TABLE sequence_run (
+  source INTEGER,
+  communicator_rank INTEGER,
+  kind VARCHAR,
+  operation VARCHAR,
+  first_sequence UBIGINT,
+  last_sequence UBIGINT,
+  starts_dump BOOLEAN);
+COMMENT ON TABLE sequence_run IS 'Sequence numbers that a counter recorded without a gap, in the order of the file';
+COMMENT ON COLUMN sequence_run.starts_dump IS 'true when a new dump starts here: what is missing in front may have been overwritten in the ring';
+
+CREATE TABLE operation_event (
+  series UINTEGER,
+  sequence UBIGINT,
+  line UBIGINT,
+  start_sn UBIGINT,
+  stop_sn UBIGINT,
+  start_us UBIGINT,
+  stop_us UBIGINT);
+COMMENT ON TABLE operation_event IS 'Verbose mode: when the host enqueued an operation (order within the operation, and host time)';
+
+CREATE TABLE kernel_event (
+  series UINTEGER,
+  sequence UBIGINT,
+  line UBIGINT,
+  position UINTEGER,
+  channel UBIGINT,
+  start_sn UBIGINT,
+  stop_sn UBIGINT,
+  record_sn UBIGINT,
+  start_us UBIGINT,
+  stop_us UBIGINT,
+  record_us UBIGINT);
+COMMENT ON TABLE kernel_event IS 'Verbose mode: callbacks of one channel of an operation; times are the host''s, not the GPU''s';
+
+CREATE TABLE dump_stats (
+  source INTEGER,
+  communicator_rank INTEGER,
+  line UBIGINT,
+  dump_timestamp_us UBIGINT,
+  coll_records UBIGINT,
+  coll_dropped_total UBIGINT,
+  coll_dropped_since_last_dump UBIGINT,
+  p2p_records UBIGINT,
+  p2p_dropped_total UBIGINT,
+  p2p_dropped_since_last_dump UBIGINT,
+  proxy_records UBIGINT,
+  proxy_dropped_total UBIGINT,
+  proxy_dropped_since_last_dump UBIGINT,
+  proxy_ops_dropped_total UBIGINT,
+  proxy_ops_dropped_since_last_dump UBIGINT,
+  proxy_steps_overwritten_total UBIGINT,
+  proxy_steps_overwritten_since_last_dump UBIGINT,
+  proxy_segment_step_capacity UBIGINT,
+  proxy_pxn_skipped_process_total UBIGINT,
+  proxy_steps_enabled UBIGINT,
+  proxy_output_mode VARCHAR);
+COMMENT ON TABLE dump_stats IS 'The producer''s own counters at each dump of a communicator (format v4.1 and newer)';
+COMMENT ON COLUMN dump_stats.proxy_pxn_skipped_process_total IS 'of the whole process, repeated by each communicator: take the maximum, never the sum';
+
+CREATE TABLE proxy_op (
+  source INTEGER,
+  communicator_rank INTEGER,
+  line UBIGINT,
+  dump_timestamp_us UBIGINT,
+  record_type VARCHAR,
+  parent_type VARCHAR,
+  direction VARCHAR,
+  timing_source VARCHAR,
+  is_final BOOLEAN,
+  op_bw_gbs DOUBLE,
+  record_sn UBIGINT,
+  proxy_records_dropped UBIGINT,
+  parent_sn UBIGINT,
+  proxy_op_sn UBIGINT,
+  origin_pid BIGINT,
+  rank BIGINT,
+  channel BIGINT,
+  peer BIGINT,
+  n_steps UBIGINT,
+  chunk_size_bytes UBIGINT,
+  n_steps_started UBIGINT,
+  n_steps_completed UBIGINT,
+  n_steps_dropped UBIGINT,
+  trans_size_bytes UBIGINT,
+  total_us UBIGINT,
+  start_sn UBIGINT,
+  in_progress_sn UBIGINT,
+  stop_sn UBIGINT,
+  start_us UBIGINT,
+  in_progress_us UBIGINT,
+  stop_us UBIGINT);
+COMMENT ON TABLE proxy_op IS 'Network proxy operations (format v4.3 and newer): start, segment and final records';
+COMMENT ON COLUMN proxy_op.op_bw_gbs IS 'as written; rates of overlapping operations do not add up';
+
+CREATE TABLE proxy_step (
+  source INTEGER,
+  communicator_rank INTEGER,
+  line UBIGINT,
+  position UINTEGER,
+  proxy_op_sn UBIGINT,
+  direction VARCHAR,
+  peer BIGINT,
+  channel BIGINT,
+  proxy_step_sn UBIGINT,
+  step UBIGINT,
+  trans_size_bytes UBIGINT,
+  total_us UBIGINT,
+  gpu_produce_us UBIGINT,
+  peer_credit_us UBIGINT,
+  wire_us UBIGINT,
+  flush_us UBIGINT,
+  gpu_consume_us UBIGINT,
+  start_sn UBIGINT,
+  send_gpu_wait_sn UBIGINT,
+  send_peer_wait_sn UBIGINT,
+  send_wait_sn UBIGINT,
+  recv_wait_sn UBIGINT,
+  recv_flush_wait_sn UBIGINT,
+  recv_gpu_wait_sn UBIGINT,
+  stop_sn UBIGINT,
+  start_us UBIGINT,
+  send_gpu_wait_us UBIGINT,
+  send_peer_wait_us UBIGINT,
+  send_wait_us UBIGINT,
+  recv_wait_us UBIGINT,
+  recv_flush_wait_us UBIGINT,
+  recv_gpu_wait_us UBIGINT,
+  stop_us UBIGINT);
+COMMENT ON TABLE proxy_step IS 'Steps of network proxy operations, of flat lines and of the steps of nested lines';
+
+CREATE TABLE ingest_loss (
+  run INTEGER,
+  source INTEGER,
+  communicator_rank INTEGER,
+  communicator INTEGER,
+  operation VARCHAR,
+  class VARCHAR,
+  kind VARCHAR,
+  count UBIGINT,
+  first_position UBIGINT,
+  detail VARCHAR,
+  derived BOOLEAN);
+COMMENT ON TABLE ingest_loss IS 'What is missing or odd, by kind and place';
+COMMENT ON COLUMN ingest_loss.class IS 'line: lines of the file that are not rows; operation: operations that the producer did not write; note: nothing is lost, but it should be known';
+COMMENT ON COLUMN ingest_loss.first_position IS 'line of the source (class line and note) or sequence number (class operation) of the first';
+COMMENT ON COLUMN ingest_loss.derived IS 'true for what follows from looking over all sources of a run; made anew at each ingest';
+
+-- ordinal and line are integers at rest; the views give every value of the file back as it was written.
+CREATE VIEW operations AS
+WITH record AS (
+  SELECT r.series, (r.ordinal - s.ordinal_base)::UBIGINT AS sequence, s.message_bytes,
+         r.exec_time_us::UBIGINT AS exec_time_us, r.dump_timestamp_us::UBIGINT AS dump_timestamp_us,
+         r.line::UBIGINT AS line,
+         CASE WHEN r.exec_time_us = 0 THEN 0
+              ELSE round(s.traffic_bytes / 1e9::DOUBLE / (r.exec_time_us / 1e6::DOUBLE), 6) END AS algobw_gbs,
+         CASE WHEN r.exec_time_us = 0 THEN 0
+              ELSE round(s.traffic_bytes / 1e9::DOUBLE / (r.exec_time_us / 1e6::DOUBLE) * s.bus_factor, 6) END AS busbw_gbs
+  FROM operation_record r JOIN operation_series s USING (series)
+  UNION ALL
+  SELECT r.series, r.sequence, r.message_bytes, r.exec_time_us, r.dump_timestamp_us, r.line,
+         r.algobw_gbs, r.busbw_gbs
+  FROM operation_record_irregular r)
+SELECT s.kind, s.operation, record.sequence, record.message_bytes, record.exec_time_us,
+       record.algobw_gbs, record.busbw_gbs, s.algorithm, s.protocol, s.timing_source, s.peer,
+       record.dump_timestamp_us,
+       CASE WHEN record.dump_timestamp_us <= 9223372036854775
+            THEN (record.dump_timestamp_us * 1000)::BIGINT END AS dump_time_ns,
+       c.id AS communicator_id, c.name AS communicator_name, c.rank, c.n_ranks, c.nnodes,
+       k.type AS communicator_type, c.communicator, p.host, p.pid, p.git_rev, p.rec_mechanism,
+       p.format_version, u.name AS run, c.source, record.line, record.series
+FROM record
+JOIN operation_series s ON s.series = record.series
+JOIN communicator_rank c ON c.communicator_rank = s.communicator_rank
+JOIN process p ON p.process = c.process
+JOIN source f ON f.source = c.source
+JOIN run u ON u.run = f.run
+LEFT JOIN communicator k ON k.communicator = c.communicator;
+COMMENT ON VIEW operations IS 'Every operation record, collective and p2p, with all values of its line';
+
+CREATE VIEW collectives AS SELECT * EXCLUDE (kind, peer) FROM operations WHERE kind = 'collective';
+COMMENT ON VIEW collectives IS 'Operation records of collectives';
+
+CREATE VIEW p2p AS SELECT * EXCLUDE (kind, algorithm, protocol) FROM operations WHERE kind = 'p2p';
+COMMENT ON VIEW p2p IS 'Operation records of sends and receives';

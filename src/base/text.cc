@@ -1,0 +1,23 @@
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+namespace telltale {
+
+std::string BytesText(double bytes) {
+  if (bytes < 1000) return fmt::format("{:.0f} bytes", bytes);
+  for (const char* unit : {"kB", "MB", "GB", "TB"}) {
+    bytes /= 1000;
+    if (bytes < 999.5) return fmt::format("{:.{}f} {}", bytes, bytes < 9.95 ? 1 : 0, unit);
+  }
+  return fmt::format("{:.1f} PB", bytes / 1000);
+}
+
+std::string CountText(uint64_t count) {
+  if (count >= 1'000'000) return fmt::format("{:.1f} M", static_cast<double>(count) / 1e6);
+  std::string digits = std::to_string(count);
+  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+}  // namespace telltale

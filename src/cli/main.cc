@@ -1,0 +1,81 @@
+// The program `telltale`: global options, the list of commands, and what becomes of their errors.
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/commands/list.h"
+
+namespace telltale::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Examples:
+  telltale ingest logs/                      read a folder of NCCL Inspector logs into telltale.duckdb
+  telltale collectives summary               what ran: operations, bytes, bandwidth, coverage
+  telltale losses                            what is missing, and what it does to the answers
+  telltale --json collectives summary | jq   every answer is also JSON
+  telltale COMMAND --help                    options and examples of a command
+
+Exit: 0 done, 1 failed, 2 wrong usage, 3 a gate that was asked for (--fail-on) did not hold.)";
+
+int Run(int argc, char** argv) {
+  CLI::App app("What happened to this request, and which communicator, host or rank is slow.");
+  app.name("telltale");
+  app.footer(kFooter);
+  app.set_version_flag("--version", "telltale " + std::string(kVersion));
+  app.require_subcommand(1);
+  app.fallthrough();
+
+  GlobalOptions global;
+  bool json = false;
+  app.add_option("--store", global.store, "the evidence store, a DuckDB file")
+      ->envname("TELLTALE_STORE")
+      ->capture_default_str();
+  const std::map<std::string, Format> formats = {{"table", Format::kTable},
+                                                 {"json", Format::kJson},
+                                                 {"csv", Format::kCsv},
+                                                 {"markdown", Format::kMarkdown}};
+  auto* format = app.add_option("--format", global.format, "table, json, csv or markdown")
+                     ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case)
+                                     .description("")) ;
+  app.add_flag("--json", json, "the same as --format json")->excludes(format);
+  app.add_flag("--quiet,-q", global.quiet, "no progress and no notes on standard error");
+  app.parse_complete_callback([&] {
+    if (json) global.format = Format::kJson;
+  });
+  for (const auto add : kCommands) add(app, global);
+  for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : kExitUsage;
+  } catch (const CommandFailure& failure) {
+    fmt::print(stderr, "telltale: {}\n", failure.what());
+    return failure.exit_code();
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    fmt::print(stderr, "telltale: standard output could not be written\n");
+    return kExitFailed;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace telltale::cli
+
+int main(int argc, char** argv) {
+  try {
+    return telltale::cli::Run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "telltale: internal error: {}\n", error.what());
+    return telltale::cli::kExitFailed;
+  }
+}

@@ -1,0 +1,30 @@
+#include "cli/store_access.h"
+
+#include "base/json_text.h"
+#include "cli/output.h"
+#include "collectives/coverage.h"
+
+namespace telltale::cli {
+
+OpenStore OpenForReading(const GlobalOptions& global, bool external_access) {
+  StoreOptions options;
+  options.external_access = external_access;
+  OpenStore opened;
+  opened.store = ValueOrThrow(Store::Open(global.store, options));
+  opened.connection = ValueOrThrow(opened.store->Connect());
+  return opened;
+}
+
+std::string TellCoverage(Connection& connection, const GlobalOptions& global, const std::string& run) {
+  const std::vector<std::string> lines = ValueOrThrow(collectives::CoverageLines(connection, run));
+  std::string json = ",\"coverage\":[";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (global.format != Format::kJson && !global.quiet) {
+      fmt::print(stderr, "{}\n", Visible(lines[i]));
+    }
+    json += (i > 0 ? "," : "") + JsonString(lines[i]);
+  }
+  return json + "]";
+}
+
+}  // namespace telltale::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+// The store as most commands use it: opened read-only, beside which the data's coverage is told.
+
+#include <memory>
+#include <string>
+
+#include "cli/command.h"
+#include "store/store.h"
+
+namespace telltale::cli {
+
+struct OpenStore {
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Connection> connection;
+};
+
+OpenStore OpenForReading(const GlobalOptions& global, bool external_access = false);
+
+// Says on standard error what the answer rests on, if data is missing; and gives it as a JSON member
+// `,"coverage":[…]` for the answer.
+std::string TellCoverage(Connection& connection, const GlobalOptions& global, const std::string& run);
+
+}  // namespace telltale::cli

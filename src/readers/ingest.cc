@@ -1,0 +1,353 @@
+#include "readers/ingest.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <unordered_map>
+
+#include "readers/find_files.h"
+
+namespace telltale {
+namespace {
+
+constexpr size_t kHeadBytes = size_t{64} << 10;
+// Plain files from this size on are read by all threads together.
+constexpr uint64_t kLargeFileBytes = uint64_t{256} << 20;
+// Records in memory over all threads, before they go to the store (about 24 bytes each).
+constexpr uint64_t kPendingRecords = uint64_t{4} << 20;
+
+unsigned ThreadCount(unsigned asked) {
+  return asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+}
+
+// A source that the store has already.
+struct KnownSource {
+  int64_t source = 0;
+  std::string path;
+  uint64_t size_bytes = 0;
+  std::string fingerprint;
+};
+
+struct Candidate {
+  FoundFile found;
+  SourceFile file;
+  std::string fingerprint;  // only where it had to be known beforehand
+  SourceReport report;
+  bool done = false;
+};
+
+// One ingest from beginning to end.
+class Ingester {
+ public:
+  Ingester(Store& store, const IngestOptions& options)
+      : store_(store), options_(options), threads_(ThreadCount(options.threads)) {}
+  Result<IngestReport> Run();
+
+ private:
+  Status LoadKnown();
+  Status FindRuns();
+  Status FindCopies();
+  void FindGrownFile(Candidate& candidate);
+  Status IngestAll();
+  void IngestOne(Candidate& candidate, std::vector<std::unique_ptr<SourceWorker>>& workers);
+  Result<std::vector<std::unique_ptr<SourceWorker>>> MakeWorkers(unsigned parsers);
+  void ForEach(const std::function<void(size_t)>& work, size_t count) const;
+  void Progress(uint64_t bytes);
+  bool IsCopy(const std::string& fingerprint, const std::string& path, std::string& other);
+  void StoreFailed(const Error& error);
+
+  Store& store_;
+  const IngestOptions& options_;
+  unsigned threads_;
+  std::vector<Candidate> candidates_;
+  std::vector<KnownSource> known_;
+  std::map<std::string, int64_t> run_of_folder_;
+  std::set<int64_t> touched_runs_;
+  std::map<std::string, std::string> path_of_fingerprint_;
+  std::mutex mutex_;
+  std::optional<Error> store_error_;
+  std::atomic<uint64_t> done_bytes_{0};
+  uint64_t total_bytes_ = 0;
+};
+
+std::string GuessByName(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  const auto ends = [&](std::string_view end) { return name.ends_with(end); };
+  if (ends(".prom")) return "Prometheus text metrics; this version reads Inspector JSON only";
+  if (ends(".parquet") || ends(".duckdb") || ends(".csv")) return "a table, not a log";
+  return "no known format";
+}
+
+Status Ingester::LoadKnown() {
+  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store_.Connect());
+  TELLTALE_ASSIGN(const Table table,
+                  connection->Query("SELECT source, path, size_bytes::BIGINT, fingerprint FROM source"));
+  for (const std::vector<Cell>& row : table.rows) {
+    known_.push_back({std::get<int64_t>(row[0]), CellText(row[1]),
+                      static_cast<uint64_t>(std::get<int64_t>(row[2])), CellText(row[3])});
+  }
+  return {};
+}
+
+// A run for each folder, or one for all by name. Runs are found again by name and folder, so that files
+// that come later join the run they belong to.
+Status Ingester::FindRuns() {
+  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store_.Connect());
+  for (Candidate& candidate : candidates_) {
+    const std::string folder = options_.run.empty() ? candidate.found.folder : "";
+    const auto [place, added] = run_of_folder_.try_emplace(folder, -1);
+    if (added) {
+      const std::string name = !options_.run.empty()
+                                   ? options_.run
+                                   : std::filesystem::path(folder).filename().string();
+      const std::array<Cell, 2> key = {name, folder};
+      TELLTALE_ASSIGN(place->second,
+                      connection->QueryInteger("SELECT coalesce(max(run), -1) FROM run "
+                                               "WHERE name = $1 AND folder = $2",
+                                               key));
+      if (place->second < 0) {
+        place->second = store_.NextId(Store::kRun);
+        const std::array<Cell, 3> row = {place->second, name, folder};
+        TELLTALE_TRY(connection->Run("INSERT INTO run VALUES ($1, $2, $3)", row));
+      }
+    }
+    candidate.file.run = place->second;
+  }
+  return {};
+}
+
+void Ingester::ForEach(const std::function<void(size_t)>& work, size_t count) const {
+  std::atomic<size_t> next{0};
+  std::vector<std::thread> threads;
+  const size_t used = std::min<size_t>(threads_, count);
+  for (size_t t = 0; t < used; ++t) {
+    threads.emplace_back([&] {
+      for (size_t i = next++; i < count; i = next++) work(i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void Ingester::FindGrownFile(Candidate& candidate) {
+  for (const KnownSource& known : known_) {
+    if (known.path != candidate.file.path || known.size_bytes >= candidate.file.size_bytes ||
+        known.size_bytes == 0) {
+      continue;
+    }
+    const auto prefix = FingerprintOfFile(candidate.file.path, known.size_bytes);
+    if (!prefix || *prefix != known.fingerprint) continue;
+    candidate.file.replaces = known.source;
+    candidate.report.message = "has grown since it was ingested; its earlier rows were replaced";
+  }
+}
+
+// Copies can only be among files of the same size, and a grown file only among those of the same path:
+// just these are read twice.
+Status Ingester::FindCopies() {
+  std::unordered_map<uint64_t, size_t> with_size;
+  for (const KnownSource& known : known_) ++with_size[known.size_bytes];
+  for (const Candidate& candidate : candidates_) {
+    if (candidate.found.is_regular) ++with_size[candidate.file.size_bytes];
+  }
+  std::set<std::string> known_paths;
+  for (const KnownSource& known : known_) known_paths.insert(known.path);
+  ForEach(
+      [&](size_t i) {
+        Candidate& candidate = candidates_[i];
+        if (!candidate.found.is_regular || candidate.done) return;
+        if (with_size[candidate.file.size_bytes] > 1) {
+          auto fingerprint = FingerprintOfFile(candidate.file.path);
+          if (fingerprint) candidate.fingerprint = *fingerprint;
+          if (candidate.file.size_bytes == 0) candidate.fingerprint += ":" + candidate.file.path;
+        }
+        if (known_paths.contains(candidate.file.path)) FindGrownFile(candidate);
+      },
+      candidates_.size());
+  for (const KnownSource& known : known_) {
+    path_of_fingerprint_.emplace(known.fingerprint, known.path);
+  }
+  std::map<std::string, std::string> seen = path_of_fingerprint_;
+  for (Candidate& candidate : candidates_) {
+    if (candidate.fingerprint.empty()) continue;
+    const auto [place, added] = seen.emplace(candidate.fingerprint, candidate.file.path);
+    if (added) continue;
+    candidate.done = true;
+    candidate.report.status = SourceStatus::kAlreadyThere;
+    candidate.report.message = place->second == candidate.file.path
+                                   ? "already in the store"
+                                   : "same content as " + place->second;
+  }
+  return {};
+}
+
+bool Ingester::IsCopy(const std::string& fingerprint, const std::string& path, std::string& other) {
+  const std::scoped_lock lock(mutex_);
+  const auto [place, added] = path_of_fingerprint_.emplace(fingerprint, path);
+  other = place->second;
+  return !added;
+}
+
+void Ingester::Progress(uint64_t bytes) {
+  const uint64_t done = done_bytes_ += bytes;
+  if (options_.on_progress) options_.on_progress(done, total_bytes_);
+}
+
+void Ingester::StoreFailed(const Error& error) {
+  const std::scoped_lock lock(mutex_);
+  if (!store_error_) store_error_ = error;
+}
+
+Result<std::vector<std::unique_ptr<SourceWorker>>> Ingester::MakeWorkers(unsigned parsers) {
+  WorkerOptions worker_options;
+  worker_options.max_pending_records = std::max<uint64_t>(kPendingRecords / threads_, 1 << 16);
+  worker_options.parsers = parsers;
+  worker_options.on_progress = [this](uint64_t bytes) { Progress(bytes); };
+  worker_options.is_copy = [this](const std::string& fingerprint, const std::string& path,
+                                  std::string& other) { return IsCopy(fingerprint, path, other); };
+  std::vector<std::unique_ptr<SourceWorker>> workers;
+  for (const Format& format : Formats()) {
+    TELLTALE_ASSIGN(workers.emplace_back(), format.make_worker(store_, worker_options));
+  }
+  return workers;
+}
+
+void Ingester::IngestOne(Candidate& candidate, std::vector<std::unique_ptr<SourceWorker>>& workers) {
+  SourceReport& report = candidate.report;
+  const auto failed = [&](const Error& error) {
+    report.status = SourceStatus::kFailed;
+    report.message = error.message;
+  };
+  Fingerprint fingerprint;
+  auto opened = OpenByteStream(candidate.file.path, &fingerprint);
+  if (!opened) return failed(opened.error());
+  std::vector<char> head(kHeadBytes);
+  const auto got = opened->bytes->Read(std::span(head));
+  if (!got) return failed(got.error());
+  head.resize(*got);
+  const std::string_view text(head.data(), head.size());
+  const std::span<const Format> formats = Formats();
+  const auto format = std::find_if(formats.begin(), formats.end(), [&](const Format& candidate_format) {
+    return candidate_format.recognises(text, candidate.file.path);
+  });
+  if (format == formats.end()) {
+    report.status = SourceStatus::kNotRecognised;
+    report.message = head.empty() ? "empty" : GuessByName(candidate.file.path);
+    Progress(candidate.file.size_bytes);
+    return;
+  }
+  SourceWorker& worker = *workers[static_cast<size_t>(format - formats.begin())];
+  const bool large = candidate.found.is_regular && opened->compression == Compression::kNone &&
+                     candidate.file.size_bytes >= kLargeFileBytes;
+  Status status;
+  if (large) {
+    status = worker.IngestLarge(candidate.file, report);
+  } else {
+    const ByteStream* const decompressor = opened->bytes.get();
+    const std::unique_ptr<ByteStream> whole = WithHead(std::move(head), *opened->bytes);
+    status = worker.Ingest(candidate.file,
+                           {whole.get(), decompressor, opened->compression, &fingerprint}, report);
+  }
+  if (!status) {
+    StoreFailed(status.error());
+    return failed(status.error());
+  }
+  const std::scoped_lock lock(mutex_);
+  touched_runs_.insert(candidate.file.run);
+}
+
+Status Ingester::IngestAll() {
+  const auto is_large = [](const Candidate& candidate) {
+    return candidate.found.is_regular && candidate.file.size_bytes >= kLargeFileBytes;
+  };
+  std::vector<size_t> large, small;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    if (!candidates_[i].done) (is_large(candidates_[i]) ? large : small).push_back(i);
+  }
+  if (!large.empty()) {
+    TELLTALE_ASSIGN(auto workers, MakeWorkers(threads_));
+    for (const size_t i : large) {
+      IngestOne(candidates_[i], workers);
+      if (store_error_) return tl::unexpected(*store_error_);
+    }
+    for (const auto& worker : workers) TELLTALE_TRY(worker->Flush());
+  }
+  std::atomic<size_t> next{0};
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < std::min<size_t>(threads_, small.size()); ++t) {
+    threads.emplace_back([&] {
+      auto workers = MakeWorkers(1);
+      if (!workers) return StoreFailed(workers.error());
+      for (size_t k = next++; k < small.size(); k = next++) {
+        IngestOne(candidates_[small[k]], *workers);
+        const std::scoped_lock lock(mutex_);
+        if (store_error_) return;
+      }
+      for (const auto& worker : *workers) {
+        if (const Status status = worker->Flush(); !status) return StoreFailed(status.error());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (store_error_) return tl::unexpected(*store_error_);
+  return {};
+}
+
+Result<IngestReport> Ingester::Run() {
+  const auto start = std::chrono::steady_clock::now();
+  for (FoundFile& found : FindFiles(options_.paths)) {
+    Candidate candidate;
+    candidate.file.path = found.absolute_path;
+    candidate.file.size_bytes = found.size_bytes;
+    candidate.report.path = found.path;
+    candidate.report.message = found.error;
+    candidate.done = !found.error.empty();
+    candidate.found = std::move(found);
+    total_bytes_ += candidate.file.size_bytes;
+    candidates_.push_back(std::move(candidate));
+  }
+  TELLTALE_TRY(LoadKnown());
+  TELLTALE_TRY(FindCopies());
+  TELLTALE_TRY(FindRuns());
+  const Status ingested = IngestAll();
+
+  // What did go in is joined also when something failed.
+  for (const Format& format : Formats()) {
+    const std::vector<int64_t> runs(touched_runs_.begin(), touched_runs_.end());
+    TELLTALE_TRY(format.link(store_, runs));
+  }
+  if (!ingested) {
+    return Fail("the store could not be written: {}. Sources that were not complete are not in it; make "
+                "room or fix the cause, and run the same command again",
+                ingested.error().message);
+  }
+  TELLTALE_TRY(store_.Checkpoint());
+  IngestReport report;
+  for (Candidate& candidate : candidates_) report.sources.push_back(std::move(candidate.report));
+  report.bytes = done_bytes_;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace
+
+StoreOptions IngestStoreOptions(unsigned threads) {
+  StoreOptions options;
+  options.access = Access::kReadWrite;
+  options.create = true;
+  options.threads = ThreadCount(threads);
+  options.memory_limit = "400MB";
+  return options;
+}
+
+Result<IngestReport> Ingest(Store& store, const IngestOptions& options) {
+  return Ingester(store, options).Run();
+}
+
+}  // namespace telltale

@@ -1,0 +1,61 @@
+#include "readers/nccl_inspector/sequence_set.h"
+
+#include <algorithm>
+
+namespace telltale::nccl_inspector {
+
+void SequenceSet::Add(const std::vector<SequenceRunRow>& runs) {
+  std::vector<SequenceRunRow> sorted = std::move(runs_);
+  sorted.insert(sorted.end(), runs.begin(), runs.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  runs_.clear();
+  for (const SequenceRunRow& run : sorted) {
+    // `last + 1` may wrap at the largest number; then nothing can follow anyway.
+    if (!runs_.empty() && (run.first <= runs_.back().last || run.first - 1 == runs_.back().last)) {
+      runs_.back().last = std::max(runs_.back().last, run.last);
+    } else {
+      runs_.push_back(run);
+    }
+  }
+}
+
+uint64_t SequenceSet::CountWithin(uint64_t first, uint64_t last, uint64_t& smallest) const {
+  uint64_t count = 0;
+  auto run = std::lower_bound(runs_.begin(), runs_.end(), first,
+                              [](const SequenceRunRow& r, uint64_t n) { return r.last < n; });
+  for (; run != runs_.end() && run->first <= last; ++run) {
+    const uint64_t from = std::max(run->first, first);
+    if (count == 0) smallest = from;
+    count += std::min(run->last, last) - from + 1;
+  }
+  return count;
+}
+
+uint64_t SequenceSet::CountAbove(uint64_t number) const {
+  if (number == UINT64_MAX) return 0;
+  uint64_t smallest = 0;
+  return CountWithin(number + 1, UINT64_MAX, smallest);
+}
+
+GapCounts CountGaps(const SequenceSet& own, uint64_t base, const SequenceSet* all) {
+  GapCounts gaps;
+  uint64_t expected = base;
+  for (const SequenceRunRow& run : own.runs()) {
+    if (run.first > expected) {
+      const uint64_t missing = run.first - expected;
+      if (gaps.total == 0) gaps.first = expected;
+      gaps.total += missing;
+      uint64_t smallest = 0;
+      const uint64_t known = all != nullptr ? all->CountWithin(expected, run.first - 1, smallest) : 0;
+      if (known > 0 && gaps.known_elsewhere == 0) gaps.first_known_elsewhere = smallest;
+      gaps.known_elsewhere += known;
+      (run.starts_dump ? gaps.before_dump : gaps.inside_dump) += missing - known;
+    }
+    if (run.last == UINT64_MAX) break;
+    expected = std::max(expected, run.last + 1);
+  }
+  return gaps;
+}
+
+}  // namespace telltale::nccl_inspector

@@ -1,0 +1,266 @@
+#include "readers/nccl_inspector/source_builder.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "readers/nccl_inspector/bandwidth.h"
+
+namespace telltale::nccl_inspector {
+namespace {
+
+constexpr uint64_t kMaxTimestampUs = std::numeric_limits<int64_t>::max() / 1000;
+
+// Keys of the interning maps: every part with its length in front, so that no two keys run together.
+class KeyText {
+ public:
+  KeyText& Add(const std::string& text) {
+    text_ += std::to_string(text.size()) + ':' + text;
+    return *this;
+  }
+  KeyText& Add(const std::optional<std::string>& text) {
+    if (!text) {
+      text_ += '-';
+      return *this;
+    }
+    return Add(*text);
+  }
+  template <typename Integer>
+  KeyText& AddNumber(Integer number) {
+    text_ += std::to_string(number) + ';';
+    return *this;
+  }
+  template <typename Integer>
+  KeyText& AddNumber(const std::optional<Integer>& number) {
+    text_ += number ? std::to_string(*number) + ';' : "-;";
+    return *this;
+  }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+template <typename Item, typename Key>
+uint32_t Intern(std::unordered_map<std::string, uint32_t>& index, std::string key,
+                std::vector<Item>& items, const Key& value) {
+  const auto [place, added] = index.try_emplace(std::move(key), static_cast<uint32_t>(items.size()));
+  if (added) items.push_back(value);
+  return place->second;
+}
+
+bool Follows(double value, double written) { return RoundToMicro(value) == written; }
+
+bool IsRegular(const Series& series, uint64_t line, const OperationValues& values) {
+  constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
+  if (!values.sequence || *values.sequence > kMax32 || !values.exec_time_us ||
+      *values.exec_time_us > kMax32 || !values.dump_timestamp_us ||
+      *values.dump_timestamp_us > kMaxTimestampUs || line > kMax32 || !series.key.message_bytes ||
+      !values.algobw_gbs || !values.busbw_gbs) {
+    return false;
+  }
+  const double algobw = AlgorithmBandwidth(series.traffic_bytes, *values.exec_time_us);
+  // A time of 0 gives 0 and not 0 times the factor, which may be infinite.
+  const double busbw = *values.exec_time_us == 0 ? 0 : algobw * series.bus_factor;
+  return Follows(algobw, *values.algobw_gbs) && Follows(busbw, *values.busbw_gbs);
+}
+
+}  // namespace
+
+uint32_t SourceBuilder::Process(const ProcessKey& key) {
+  std::string text = KeyText()
+                         .Add(key.host)
+                         .AddNumber(key.pid)
+                         .Add(key.git_rev)
+                         .Add(key.rec_mechanism)
+                         .Add(key.format_version)
+                         .Take();
+  return Intern(process_index_, std::move(text), data_.processes, key);
+}
+
+uint32_t SourceBuilder::CommunicatorRank(const CommunicatorRankKey& key) {
+  std::string text = KeyText()
+                         .Add(key.id)
+                         .Add(key.name)
+                         .AddNumber(key.rank)
+                         .AddNumber(key.n_ranks)
+                         .AddNumber(key.nnodes)
+                         .AddNumber(key.process)
+                         .Take();
+  return Intern(communicator_rank_index_, std::move(text), data_.communicator_ranks, key);
+}
+
+uint32_t SourceBuilder::SeriesOf(const SeriesKey& key) {
+  const std::string without_size = KeyText()
+                                       .AddNumber(key.communicator_rank)
+                                       .AddNumber(static_cast<int>(key.kind))
+                                       .Add(key.operation)
+                                       .AddNumber(key.peer)
+                                       .Add(key.algorithm)
+                                       .Add(key.protocol)
+                                       .Add(key.timing_source)
+                                       .Take();
+  std::string text = KeyText().AddNumber(key.message_bytes).Take() + without_size;
+  if (const auto known = series_index_.find(text); known != series_index_.end()) return known->second;
+
+  Series series;
+  series.key = key;
+  if (key.message_bytes && ++sizes_of_operation_[without_size] > kMaxSizes) {
+    series.key.message_bytes.reset();
+    return SeriesOf(series.key);
+  }
+  if (key.message_bytes) {
+    const int64_t n_ranks = data_.communicator_ranks[key.communicator_rank].n_ranks;
+    const BandwidthFormula formula = FormulaFor(key.operation, *key.message_bytes, n_ranks);
+    series.traffic_bytes = formula.traffic_bytes;
+    series.bus_factor = formula.bus_factor;
+  }
+  Place(series);
+  return Intern(series_index_, std::move(text), data_.series, series);
+}
+
+// Finds the sequence counter and the ring of a new series.
+void SourceBuilder::Place(Series& series) {
+  const SeriesKey& key = series.key;
+  SequenceTracker tracker;
+  tracker.communicator_rank = key.communicator_rank;
+  tracker.kind = key.kind;
+  if (key.kind == OperationKind::kCollective) tracker.operation = key.operation;
+  const std::string ring =
+      KeyText().AddNumber(key.communicator_rank).AddNumber(static_cast<int>(key.kind)).Take();
+  series.tracker =
+      Intern(tracker_index_, ring + tracker.operation, data_.trackers, tracker);
+  series.ring = Intern(ring_index_, ring, data_.rings, RingState());
+}
+
+void SourceBuilder::StartRun(SequenceTracker& tracker, uint64_t sequence, bool starts_dump) {
+  AddRun(tracker, {sequence, sequence, starts_dump});
+}
+
+void SourceBuilder::AddRun(SequenceTracker& tracker, const SequenceRun& run) {
+  tracker.highest_closed = tracker.Highest();
+  if (tracker.runs.size() >= SequenceTracker::kMaxRuns) {
+    tracker.too_many_runs = true;
+    tracker.runs.back() = run;
+  } else {
+    tracker.runs.push_back(run);
+  }
+  tracker.next = run.last + 1;
+}
+
+void SourceBuilder::AddOperation(uint32_t series_index, uint64_t line,
+                                 const OperationValues& values) {
+  const Series& series = data_.series[series_index];
+  if (IsRegular(series, line, values)) {
+    Record record;
+    record.sequence = static_cast<uint32_t>(*values.sequence);
+    record.exec_time_us = static_cast<uint32_t>(*values.exec_time_us);
+    record.line = static_cast<uint32_t>(line);
+    record.dump_timestamp_us = static_cast<int64_t>(*values.dump_timestamp_us);
+    AddRecord(series_index, record);
+    return;
+  }
+  if (!series.key.message_bytes && values.message_bytes) {
+    AddLoss(kManySizes, 1, line, series.key.communicator_rank, series.key.operation);
+  }
+  data_.irregular.push_back({series_index, values.sequence, values.message_bytes,
+                             values.exec_time_us, values.dump_timestamp_us, line,
+                             values.algobw_gbs, values.busbw_gbs});
+  if (values.sequence) {
+    Track(series, *values.sequence, line,
+          static_cast<int64_t>(std::min(values.dump_timestamp_us.value_or(0), kMaxTimestampUs)));
+  }
+}
+
+void SourceBuilder::AddLoss(const LossKind& kind, uint64_t count, uint64_t first_position,
+                            std::optional<uint32_t> communicator_rank, const std::string& detail) {
+  std::string key =
+      KeyText().Add(std::string(kind.name)).AddNumber(communicator_rank).Add(detail).Take();
+  const auto [place, added] = loss_index_.try_emplace(std::move(key), data_.losses.size());
+  if (added) {
+    Loss loss;
+    loss.kind = &kind;
+    loss.first_position = first_position;
+    loss.communicator_rank = communicator_rank;
+    loss.detail = detail;
+    data_.losses.push_back(std::move(loss));
+  }
+  Loss& loss = data_.losses[place->second];
+  loss.count += count;
+  loss.first_position = std::min(loss.first_position, first_position);
+}
+
+void SourceBuilder::Append(SourceBuilder&& other) {
+  SourceData& more = other.data_;
+  const uint64_t line_offset = data_.lines;
+  std::vector<uint32_t> processes, ranks, series;
+  for (const ProcessKey& key : more.processes) processes.push_back(Process(key));
+  for (CommunicatorRankKey& key : more.communicator_ranks) {
+    key.process = processes[key.process];
+    ranks.push_back(CommunicatorRank(key));
+  }
+  for (Series& part : more.series) {
+    part.key.communicator_rank = ranks[part.key.communicator_rank];
+    const uint32_t index = SeriesOf(part.key);
+    series.push_back(index);
+    Series& whole = data_.series[index];
+    for (Record& record : part.records) {
+      const uint64_t line = record.line + line_offset;
+      if (line <= std::numeric_limits<uint32_t>::max() && whole.key.message_bytes) {
+        record.line = static_cast<uint32_t>(line);
+        whole.records.push_back(record);
+        ++data_.pending_records;
+        continue;
+      }
+      // What no longer fits a record of this source is stored whole.
+      const double algobw = AlgorithmBandwidth(part.traffic_bytes, record.exec_time_us);
+      const double busbw = record.exec_time_us == 0 ? 0 : algobw * part.bus_factor;
+      data_.irregular.push_back({index, record.sequence, part.key.message_bytes,
+                                 record.exec_time_us,
+                                 static_cast<uint64_t>(record.dump_timestamp_us), line,
+                                 RoundToMicro(algobw), RoundToMicro(busbw)});
+    }
+  }
+  // Series are whole here, but the order of the file is only in the runs.
+  for (const Series& part : more.series) {
+    const Series& whole = data_.series[SeriesOf(part.key)];
+    SequenceTracker& from = more.trackers[part.tracker];
+    SequenceTracker& to = data_.trackers[whole.tracker];
+    for (const SequenceRun& run : from.runs) {
+      if (!to.runs.empty() && run.first == to.next) {
+        to.runs.back().last = run.last;
+        to.next = run.last + 1;
+      } else {
+        AddRun(to, run);
+      }
+    }
+    to.highest_closed = std::max(to.highest_closed, from.highest_closed);
+    to.records += from.records;
+    to.too_many_runs = to.too_many_runs || from.too_many_runs;
+    from.runs.clear();
+    from.records = 0;
+  }
+  const auto move_rows = [&](auto& from, auto& to, auto&& change) {
+    for (auto& row : from) {
+      row.line += line_offset;
+      change(row);
+      to.push_back(std::move(row));
+    }
+  };
+  const auto of_series = [&](auto& row) { row.series = series[row.series]; };
+  const auto of_rank = [&](auto& row) { row.communicator_rank = ranks[row.communicator_rank]; };
+  move_rows(more.irregular, data_.irregular, of_series);
+  move_rows(more.events, data_.events, of_series);
+  move_rows(more.dump_stats, data_.dump_stats, of_rank);
+  move_rows(more.proxy_ops, data_.proxy_ops, of_rank);
+  move_rows(more.proxy_steps, data_.proxy_steps, of_rank);
+  for (const Loss& loss : more.losses) {
+    std::optional<uint32_t> rank = loss.communicator_rank;
+    if (rank) rank = ranks[*rank];
+    AddLoss(*loss.kind, loss.count, loss.first_position + line_offset, rank, loss.detail);
+  }
+  data_.lines += more.lines;
+  data_.rows += more.rows;
+  other = SourceBuilder();
+}
+
+}  // namespace telltale::nccl_inspector

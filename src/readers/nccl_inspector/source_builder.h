@@ -1,0 +1,82 @@
+#pragma once
+
+// Collects the rows and losses of one source. Things that are said once (processes, ranks, series) are
+// interned to indices; records go below their series.
+
+#include <string>
+#include <unordered_map>
+
+#include "readers/nccl_inspector/loss_kinds.h"
+#include "readers/nccl_inspector/records.h"
+
+namespace telltale::nccl_inspector {
+
+// The values of an operation record before it is decided whether it is regular.
+struct OperationValues {
+  std::optional<uint64_t> sequence, exec_time_us, dump_timestamp_us, message_bytes;
+  std::optional<double> algobw_gbs, busbw_gbs;
+};
+
+class SourceBuilder {
+ public:
+  // A rank's operation may have this many sizes; more of them share one series without a size, and
+  // their records are stored whole (message sizes of expert parallelism differ every time).
+  static constexpr size_t kMaxSizes = 512;
+
+  uint32_t Process(const ProcessKey& key);
+  uint32_t CommunicatorRank(const CommunicatorRankKey& key);
+  uint32_t SeriesOf(const SeriesKey& key);
+
+  // Adds a record to a series: regular when the views can give every value back from size and time.
+  void AddOperation(uint32_t series, uint64_t line, const OperationValues& values);
+  void AddRecord(uint32_t series_index, const Record& record) {
+    Series& series = data_.series[series_index];
+    series.records.push_back(record);
+    ++data_.pending_records;
+    Track(series, record.sequence, record.line, record.dump_timestamp_us);
+  }
+
+  // Lines of one dump follow each other within this time; anything longer may be another dump.
+  static constexpr int64_t kSameDumpUs = 200;
+
+  void AddLoss(const LossKind& kind, uint64_t count, uint64_t first_position,
+               std::optional<uint32_t> communicator_rank = {}, const std::string& detail = {});
+
+  SourceData& data() { return data_; }
+  const SourceData& data() const { return data_; }
+
+  // Adds what another builder collected from the lines behind this one's, `other` being left empty.
+  void Append(SourceBuilder&& other);
+
+ private:
+  void Track(const Series& series, uint64_t sequence, uint64_t line, int64_t timestamp_us) {
+    RingState& ring = data_.rings[series.ring];
+    SequenceTracker& tracker = data_.trackers[series.tracker];
+    const bool same_dump = line == ring.last_line + 1 &&
+                           static_cast<uint64_t>(timestamp_us - ring.last_timestamp_us) <=
+                               static_cast<uint64_t>(kSameDumpUs);
+    ring.last_line = line;
+    ring.last_timestamp_us = timestamp_us;
+    ++tracker.records;
+    if (sequence == tracker.next && !tracker.runs.empty()) {
+      tracker.runs.back().last = sequence;
+      ++tracker.next;
+    } else {
+      StartRun(tracker, sequence, !same_dump);
+    }
+  }
+  static void StartRun(SequenceTracker& tracker, uint64_t sequence, bool starts_dump);
+  static void AddRun(SequenceTracker& tracker, const SequenceRun& run);
+  void Place(Series& series);
+
+  SourceData data_;
+  std::unordered_map<std::string, uint32_t> process_index_;
+  std::unordered_map<std::string, uint32_t> communicator_rank_index_;
+  std::unordered_map<std::string, uint32_t> series_index_;
+  std::unordered_map<std::string, size_t> sizes_of_operation_;
+  std::unordered_map<std::string, uint32_t> tracker_index_;
+  std::unordered_map<std::string, uint32_t> ring_index_;
+  std::unordered_map<std::string, size_t> loss_index_;
+};
+
+}  // namespace telltale::nccl_inspector

@@ -1,0 +1,72 @@
+#pragma once
+
+// Writes sources into the store's tables. Small sources wait until there are enough records for a
+// transaction; a large one gets a transaction of its own, into which its records go part by part.
+// Either way a source is wholly in or wholly out.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "readers/nccl_inspector/records.h"
+#include "store/bulk_insert.h"
+#include "store/store.h"
+
+namespace telltale::nccl_inspector {
+
+// The row of the table source, but for what SourceData knows.
+struct SourceRow {
+  int64_t run = 0;
+  std::string path;
+  std::string format_version;
+  std::string compression;
+  uint64_t size_bytes = 0;
+  uint64_t expanded_bytes = 0;
+  std::string fingerprint;
+  std::string damage;
+  int64_t replaces = -1;
+};
+
+class StoreWriter {
+ public:
+  static Result<std::unique_ptr<StoreWriter>> Create(Store& store, uint64_t max_pending_records);
+
+  // Takes a whole source; commits when enough has come together.
+  Status Add(SourceRow row, SourceData data);
+
+  // A large source: Begin, then WritePart as often as needed (it empties the rows of `data` and keeps
+  // what is said once), then End, or Abandon to leave nothing of it.
+  Status Begin();
+  Status WritePart(SourceData& data);
+  Status End(SourceRow row, SourceData& data);
+  void Abandon();
+
+  Status Commit();
+
+  // Records and other rows in memory.
+  static uint64_t PendingRows(const SourceData& data);
+
+  ~StoreWriter();
+
+ private:
+  struct Source;
+  StoreWriter(Store& store, std::unique_ptr<Connection> connection, uint64_t max_pending_records);
+
+  void AllocateIds(Source& source);
+  Status WriteRecords(std::span<Source* const> sources);
+  Status WriteOtherRows(std::span<Source* const> sources);
+  Status WriteDimensions(std::span<Source* const> sources);
+  Status RemoveReplaced(const SourceRow& row);
+
+  Store& store_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<BulkInsert> bulk_;
+  uint64_t max_pending_records_;
+  uint64_t pending_rows_ = 0;
+  std::vector<std::unique_ptr<Source>> waiting_;
+  std::unique_ptr<Source> large_;
+};
+
+}  // namespace telltale::nccl_inspector

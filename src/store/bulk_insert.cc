@@ -1,0 +1,116 @@
+#include "store/bulk_insert.h"
+
+#include <array>
+#include <atomic>
+
+#include <duckdb.h>
+
+namespace telltale {
+
+struct BulkInsert::State {
+  Connection* connection = nullptr;
+  std::string table;
+  std::string function_name;
+  std::vector<ColumnType> columns;
+  const Fill* fill = nullptr;
+};
+
+BulkInsert::BulkInsert(std::unique_ptr<State> state) : state_(std::move(state)) {}
+BulkInsert::~BulkInsert() = default;
+
+Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, std::string table,
+                                                       std::span<const ColumnType> columns) {
+  static std::atomic<uint64_t> next_function{0};
+  auto state = std::make_unique<State>();
+  state->connection = &connection;
+  state->table = std::move(table);
+  state->function_name = fmt::format("telltale_rows_{}", next_function++);
+  state->columns.assign(columns.begin(), columns.end());
+
+  duckdb_table_function function = duckdb_create_table_function();
+  duckdb_table_function_set_name(function, state->function_name.c_str());
+  duckdb_table_function_set_extra_info(function, state.get(), nullptr);
+  duckdb_table_function_set_bind(function, [](duckdb_bind_info info) {
+    const auto& bound = *static_cast<const State*>(duckdb_bind_get_extra_info(info));
+    for (size_t i = 0; i < bound.columns.size(); ++i) {
+      duckdb_logical_type type = duckdb_create_logical_type(
+          bound.columns[i] == ColumnType::kUInt32 ? DUCKDB_TYPE_UINTEGER : DUCKDB_TYPE_BIGINT);
+      duckdb_bind_add_result_column(info, fmt::format("c{}", i).c_str(), type);
+      duckdb_destroy_logical_type(&type);
+    }
+  });
+  duckdb_table_function_set_init(
+      function, [](duckdb_init_info info) { duckdb_init_set_max_threads(info, 1); });
+  duckdb_table_function_set_function(
+      function, [](duckdb_function_info info, duckdb_data_chunk chunk) {
+        const auto& bound = *static_cast<const State*>(duckdb_function_get_extra_info(info));
+        constexpr size_t kMaxColumns = 16;
+        std::array<void*, kMaxColumns> data{};
+        for (size_t i = 0; i < bound.columns.size(); ++i) {
+          data[i] = duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, i));
+        }
+        const std::span<void* const> used(data.data(), bound.columns.size());
+        duckdb_data_chunk_set_size(chunk, (*bound.fill)(used, duckdb_vector_size()));
+      });
+  const duckdb_state registered =
+      duckdb_register_table_function(connection.handle(), function);
+  duckdb_destroy_table_function(&function);
+  if (registered == DuckDBError) return Fail("DuckDB does not take a table function");
+  return std::unique_ptr<BulkInsert>(new BulkInsert(std::move(state)));
+}
+
+Status BulkInsert::Insert(const Fill& fill) {
+  state_->fill = &fill;
+  return state_->connection->Run(
+      fmt::format("INSERT INTO {} SELECT * FROM {}()", state_->table, state_->function_name));
+}
+
+Result<std::unique_ptr<RowAppender>> RowAppender::Create(Connection& connection,
+                                                         const std::string& table) {
+  duckdb_appender handle = nullptr;
+  if (duckdb_appender_create(connection.handle(), nullptr, table.c_str(), &handle) == DuckDBError) {
+    const char* error = handle != nullptr ? duckdb_appender_error(handle) : nullptr;
+    std::string text = error != nullptr ? error : "DuckDB gives no appender";
+    duckdb_appender_destroy(&handle);
+    return Fail("{}: {}", table, text);
+  }
+  return std::unique_ptr<RowAppender>(new RowAppender(handle));
+}
+
+RowAppender::~RowAppender() {
+  if (handle_ != nullptr) duckdb_appender_destroy(&handle_);
+}
+
+Status RowAppender::Check(int state) {
+  if (state != DuckDBError) return {};
+  const char* error = duckdb_appender_error(handle_);
+  return Fail("{}", error != nullptr ? error : "DuckDB does not take a row");
+}
+
+Status RowAppender::Append(std::span<const Cell> row) {
+  struct Visitor {
+    duckdb_appender appender;
+    duckdb_state operator()(std::monostate) const { return duckdb_append_null(appender); }
+    duckdb_state operator()(bool value) const { return duckdb_append_bool(appender, value); }
+    duckdb_state operator()(int64_t value) const { return duckdb_append_int64(appender, value); }
+    duckdb_state operator()(uint64_t value) const { return duckdb_append_uint64(appender, value); }
+    duckdb_state operator()(double value) const { return duckdb_append_double(appender, value); }
+    duckdb_state operator()(const BigInteger& value) const {
+      return duckdb_append_varchar_length(appender, value.digits.data(), value.digits.size());
+    }
+    duckdb_state operator()(const std::string& value) const {
+      return duckdb_append_varchar_length(appender, value.data(), value.size());
+    }
+  };
+  for (const Cell& cell : row) TELLTALE_TRY(Check(std::visit(Visitor{handle_}, cell)));
+  return Check(duckdb_appender_end_row(handle_));
+}
+
+Status RowAppender::Close() {
+  const Status status = Check(duckdb_appender_close(handle_));
+  duckdb_appender_destroy(&handle_);
+  handle_ = nullptr;
+  return status;
+}
+
+}  // namespace telltale

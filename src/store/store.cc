@@ -1,0 +1,162 @@
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <regex>
+
+#include "base/version.h"
+#include "store/embedded_queries.h"
+
+namespace telltale {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string_view> SchemaText(int version) {
+  const std::string prefix = fmt::format("schema/{:03}", version);
+  for (const EmbeddedQuery& query : EmbeddedQueries()) {
+    if (query.name.starts_with(prefix)) return query.text;
+  }
+  return Fail("schema {} is not in this program", version);
+}
+
+bool IsDuckDbFile(const std::string& path) {
+  // DuckDB: 8 bytes of checksum, then the magic bytes.
+  char head[12] = {};
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return true;  // the error of opening says more
+  const size_t got = std::fread(head, 1, sizeof head, file);
+  (void)std::fclose(file);
+  return got == sizeof head && std::string_view(head + 8, 4) == "DUCK";
+}
+
+Error OpenError(const std::string& path, const Error& error) {
+  std::smatch match;
+  static const std::regex kLock(R"(Conflicting lock is held in (.*?)\(PID (\d+)\))");
+  if (std::regex_search(error.message, match, kLock)) {
+    return Error{fmt::format(
+        "store {} is in use by process {} ({}); try again when it is done, or name another store "
+        "with --store",
+        path, match[2].str(), match[1].str().empty() ? "unknown" : match[1].str())};
+  }
+  if (error.message.find("Could not set lock") != std::string::npos) {
+    return Error{fmt::format("store {} is in use by another process; try again when it is done", path)};
+  }
+  return Error{fmt::format("store {} cannot be opened: {}", path, error.message)};
+}
+
+DatabaseOptions DatabaseOptionsFor(const StoreOptions& options) {
+  return {options.access, options.threads, options.memory_limit, options.external_access};
+}
+
+// A new store is made under another name and moved into place, so that a kill leaves no half store.
+Status CreateStore(const std::string& path) {
+  const std::string draft = fmt::format("{}.new-{}", path, getpid());
+  const auto remove_draft = [&] {
+    std::error_code ignored;
+    fs::remove(draft, ignored);
+    fs::remove(draft + ".wal", ignored);
+  };
+  remove_draft();
+  const auto fill = [&]() -> Status {
+    DatabaseOptions options;
+    options.access = Access::kReadWrite;
+    TELLTALE_ASSIGN(const std::unique_ptr<Database> database, Database::Open(draft, options));
+    TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, database->Connect());
+    TELLTALE_TRY(connection->Run("BEGIN"));
+    TELLTALE_TRY(connection->Run(
+        "CREATE TABLE telltale_store (schema_version INTEGER, created_by VARCHAR, created_at TIMESTAMP)"));
+    for (int version = 1; version <= kSchemaVersion; ++version) {
+      TELLTALE_ASSIGN(const std::string_view text, SchemaText(version));
+      TELLTALE_TRY(connection->Run(std::string(text)));
+    }
+    TELLTALE_TRY(connection->Run(
+        fmt::format("INSERT INTO telltale_store VALUES ({}, 'telltale {}', now()::TIMESTAMP)",
+                    kSchemaVersion, kVersion)));
+    TELLTALE_TRY(connection->Run("COMMIT"));
+    return connection->Run("CHECKPOINT");
+  };
+  if (const Status status = fill(); !status) {
+    remove_draft();
+    return Fail("a new store cannot be made at {}: {}", path, status.error().message);
+  }
+  if (std::rename(draft.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    remove_draft();
+    return Fail("a new store cannot be made at {}: {}", path, SystemErrorText(error));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreOptions& options) {
+  struct stat status{};
+  const bool exists = stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) return Fail("store {} is a folder, not a file", path);
+  if (exists && !S_ISREG(status.st_mode)) return Fail("store {} is not a regular file", path);
+  const bool writes = options.access == Access::kReadWrite;
+  if (!exists) {
+    if (!options.create) {
+      return Fail("there is no store {}; make one with `telltale ingest PATH…`, or name it with --store",
+                  path);
+    }
+    TELLTALE_TRY(CreateStore(path));
+  } else if (!IsDuckDbFile(path)) {
+    return Fail("{} is not a Telltale store (not a DuckDB file); nothing was changed", path);
+  } else if (writes && access(path.c_str(), W_OK) != 0) {
+    return Fail("store {} cannot be written: {}", path, SystemErrorText(errno));
+  }
+  auto database = Database::Open(path, DatabaseOptionsFor(options));
+  if (!database) return tl::unexpected(OpenError(path, database.error()));
+  std::unique_ptr<Store> store(new Store(path, std::move(database).value()));
+  TELLTALE_TRY(store->CheckSchema());
+  if (writes) TELLTALE_TRY(store->FindNextIds());
+  return store;
+}
+
+Status Store::CheckSchema() {
+  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, Connect());
+  TELLTALE_ASSIGN(const int64_t marked,
+                  connection->QueryInteger("SELECT count(*) FROM duckdb_tables() "
+                                           "WHERE table_name = 'telltale_store'"));
+  if (marked == 0) {
+    return Fail("{} is a DuckDB file but not a Telltale store; nothing was changed", path_);
+  }
+  TELLTALE_ASSIGN(const int64_t version,
+                  connection->QueryInteger("SELECT max(schema_version) FROM telltale_store"));
+  if (version > kSchemaVersion) {
+    return Fail("store {} has schema {}, newer than this telltale knows ({}); use a newer telltale",
+                path_, version, kSchemaVersion);
+  }
+  return {};
+}
+
+Status Store::FindNextIds() {
+  static constexpr const char* kTables[kDimensions] = {"run",          "source",
+                                                       "process",      "communicator",
+                                                       "communicator_rank", "operation_series"};
+  static constexpr const char* kColumns[kDimensions] = {"run",          "source",
+                                                        "process",      "communicator",
+                                                        "communicator_rank", "series"};
+  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, Connect());
+  for (int i = 0; i < kDimensions; ++i) {
+    TELLTALE_ASSIGN(const int64_t next,
+                    connection->QueryInteger(fmt::format("SELECT coalesce(max({}) + 1, 0) FROM {}",
+                                                         kColumns[i], kTables[i])));
+    next_id_[i] = next;
+  }
+  return {};
+}
+
+Status Store::Checkpoint() {
+  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, Connect());
+  return connection->Run("CHECKPOINT");
+}
+
+}  // namespace telltale

@@ -1,0 +1,51 @@
+#pragma once
+
+// The evidence store: one DuckDB file with our schema. Opening says exactly what is wrong: no such
+// store, a file of another kind, a newer schema, in use by another process, not writable.
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "store/database.h"
+
+namespace telltale {
+
+constexpr int kSchemaVersion = 1;
+
+struct StoreOptions {
+  Access access = Access::kReadOnly;
+  // Makes a new store if there is none (only with kReadWrite).
+  bool create = false;
+  unsigned threads = 0;
+  std::string memory_limit;
+  bool external_access = true;
+};
+
+class Store {
+ public:
+  static Result<std::unique_ptr<Store>> Open(const std::string& path, const StoreOptions& options);
+
+  Database& database() { return *database_; }
+  const std::string& path() const { return path_; }
+  Result<std::unique_ptr<Connection>> Connect() { return database_->Connect(); }
+
+  // Ids of a dimension table, unused so far in this store; thread safe.
+  enum Dimension { kRun, kSource, kProcess, kCommunicator, kCommunicatorRank, kSeries, kDimensions };
+  int64_t NextId(Dimension dimension) { return next_id_[dimension]++; }
+
+  // Writes everything that is still in the log into the file itself.
+  Status Checkpoint();
+
+ private:
+  Store(std::string path, std::unique_ptr<Database> database)
+      : path_(std::move(path)), database_(std::move(database)) {}
+  Status CheckSchema();
+  Status FindNextIds();
+
+  std::string path_;
+  std::unique_ptr<Database> database_;
+  std::atomic<int64_t> next_id_[kDimensions] = {};
+};
+
+}  // namespace telltale
