@@ -6,7 +6,6 @@
 --   records: operation records in the store
 --   ring_overwrite, sampled, gaps_lost, last_interval: operations known to be missing, by cause
 --   filtered: operations below the producer's minimum size (not counted as missing)
---   unexplained: overwritten or filtered, the data does not say (not counted as missing)
 --   missing_ranks, missing_rank_records: ranks without a file, and how many records those would have if
 --     they were like the ranks that are there
 --   lines_lost: lines that could not be read
@@ -36,8 +35,6 @@ lost AS (
          sum(l.count) FILTER (kind = 'last_interval') AS last_interval,
          count(DISTINCT l.communicator_rank) FILTER (kind = 'last_interval') AS last_interval_ranks,
          sum(l.count) FILTER (kind = 'sequence_gap_filtered') AS filtered,
-         sum(l.count) FILTER (kind = 'sequence_gap_unexplained') AS unexplained,
-         count(DISTINCT l.communicator_rank) FILTER (kind = 'sequence_gap_unexplained') AS unexplained_ranks,
          sum(l.count) FILTER (kind = 'missing_rank') AS missing_ranks,
          sum(l.count * p.per_rank) FILTER (kind = 'missing_rank') AS missing_rank_records,
          sum(l.count) FILTER (kind = 'empty_file') AS empty_files,
@@ -50,7 +47,6 @@ SELECT u.name AS run, coalesce(counted.records, 0)::BIGINT AS records,
        coalesce(gaps_lost, 0)::BIGINT AS gaps_lost, coalesce(gaps_lost_ranks, 0) AS gaps_lost_ranks,
        coalesce(last_interval, 0)::BIGINT AS last_interval, coalesce(last_interval_ranks, 0) AS last_interval_ranks,
        coalesce(filtered, 0)::BIGINT AS filtered,
-       coalesce(unexplained, 0)::BIGINT AS unexplained, coalesce(unexplained_ranks, 0) AS unexplained_ranks,
        coalesce(missing_ranks, 0)::BIGINT AS missing_ranks,
        round(coalesce(missing_rank_records, 0))::BIGINT AS missing_rank_records,
        coalesce(empty_files, 0)::BIGINT AS empty_files,

@@ -22,13 +22,13 @@ counted AS (
          sum(time_sum) AS time_sum, max(time_max) AS time_max
   FROM record GROUP BY series),
 rate AS (
-  SELECT r.series, count(*) AS n,
+  SELECT s.series, count(*) AS n,
          sum(round(s.traffic_bytes / 1e9::DOUBLE / (r.exec_time_us / 1e6::DOUBLE) * s.bus_factor, 6)) AS busbw_sum,
          max(round(s.traffic_bytes / 1e9::DOUBLE / (r.exec_time_us / 1e6::DOUBLE) * s.bus_factor, 6)) AS busbw_max
-  FROM operation_record r JOIN operation_series s USING (series)
+  FROM operation_record r JOIN operation_series s ON s.series = r.block >> 16
   WHERE r.exec_time_us > 0 AND s.message_bytes < 9223372036854775808 AND s.traffic_bytes > 0
     AND s.bus_factor > 0
-  GROUP BY r.series
+  GROUP BY s.series
   UNION ALL
   SELECT i.series, count(*), sum(i.busbw_gbs), max(i.busbw_gbs)
   FROM operation_record_irregular i JOIN operation_series s USING (series)

@@ -80,7 +80,6 @@ CREATE TABLE operation_series (
   timing_source VARCHAR,
   traffic_bytes DOUBLE,
   bus_factor DOUBLE,
-  ordinal_base BIGINT,
   operations UBIGINT,
   exec_time_us_sum UBIGINT,
   exec_time_us_min UBIGINT,
@@ -93,18 +92,28 @@ COMMENT ON TABLE operation_series IS 'Operation records of one rank that share e
 COMMENT ON COLUMN operation_series.kind IS 'collective or p2p';
 COMMENT ON COLUMN operation_series.message_bytes IS 'as written; 2^64 - n where the producer did not know the data type; NULL in the series of operations with too many different sizes';
 COMMENT ON COLUMN operation_series.traffic_bytes IS 'bytes that count for algobw: algobw = traffic_bytes / 1e9 / seconds, busbw = algobw * bus_factor';
-COMMENT ON COLUMN operation_series.ordinal_base IS 'sequence number = operation_record.ordinal - ordinal_base';
 COMMENT ON COLUMN operation_series.operations IS 'rows in operation_record; this and the sums leave out operation_record_irregular';
 
-CREATE TABLE operation_record (
+CREATE TABLE operation_block (
+  block BIGINT,
   series UINTEGER,
-  ordinal BIGINT,
+  sequence_offset BIGINT,
+  timestamp_offset_us BIGINT,
+  line_offset BIGINT);
+COMMENT ON TABLE operation_block IS 'Consecutive records of a series (mostly those of one dump), and what turns their keys into values';
+COMMENT ON COLUMN operation_block.block IS 'series * 65536 + number of the block in the series';
+
+CREATE TABLE operation_record (
+  block BIGINT,
   exec_time_us UINTEGER,
-  dump_timestamp_us BIGINT,
-  line UINTEGER);
-COMMENT ON TABLE operation_record IS 'One operation as one rank recorded it; read it through the views collectives and p2p';
-COMMENT ON COLUMN operation_record.ordinal IS 'rises through a source, so that it costs no space; see operation_series.ordinal_base';
-COMMENT ON COLUMN operation_record.line IS 'line of the source, counted from 1';
+  sequence_key BIGINT,
+  timestamp_key BIGINT,
+  line_key BIGINT);
+COMMENT ON TABLE operation_record IS 'One operation as one rank recorded it; read it through the views operations, collectives and p2p';
+COMMENT ON COLUMN operation_record.block IS 'its operation_block; block >> 16 is its series';
+COMMENT ON COLUMN operation_record.sequence_key IS 'sequence number = sequence_key + operation_block.sequence_offset; keys rise evenly through a source, so that they cost next to no space';
+COMMENT ON COLUMN operation_record.timestamp_key IS 'dump_timestamp_us = timestamp_key + operation_block.timestamp_offset_us';
+COMMENT ON COLUMN operation_record.line_key IS 'line of the source, counted from 1 = line_key + operation_block.line_offset';
 
 CREATE TABLE operation_record_irregular (
   series UINTEGER,
@@ -135,9 +144,9 @@ CREATE TABLE sequence_run (
   operation VARCHAR,
   first_sequence UBIGINT,
   last_sequence UBIGINT,
-  starts_dump BOOLEAN);
+  after_full_ring BOOLEAN);
 COMMENT ON TABLE sequence_run IS 'Sequence numbers that a counter recorded without a gap, in the order of the file';
-COMMENT ON COLUMN sequence_run.starts_dump IS 'true when a new dump starts here: what is missing in front may have been overwritten in the ring';
+COMMENT ON COLUMN sequence_run.after_full_ring IS 'true when a dump as large as the producer''s ring starts here: what is missing in front was overwritten';
 
 CREATE TABLE operation_event (
   series UINTEGER,
@@ -276,17 +285,20 @@ COMMENT ON COLUMN ingest_loss.class IS 'line: lines of the file that are not row
 COMMENT ON COLUMN ingest_loss.first_position IS 'line of the source (class line and note) or sequence number (class operation) of the first';
 COMMENT ON COLUMN ingest_loss.derived IS 'true for what follows from looking over all sources of a run; made anew at each ingest';
 
--- ordinal and line are integers at rest; the views give every value of the file back as it was written.
+-- The views give every value of the file back as it was written.
 CREATE VIEW operations AS
 WITH record AS (
-  SELECT r.series, (r.ordinal - s.ordinal_base)::UBIGINT AS sequence, s.message_bytes,
-         r.exec_time_us::UBIGINT AS exec_time_us, r.dump_timestamp_us::UBIGINT AS dump_timestamp_us,
-         r.line::UBIGINT AS line,
+  SELECT b.series, (r.sequence_key + b.sequence_offset)::UBIGINT AS sequence, s.message_bytes,
+         r.exec_time_us::UBIGINT AS exec_time_us,
+         (r.timestamp_key + b.timestamp_offset_us)::UBIGINT AS dump_timestamp_us,
+         (r.line_key + b.line_offset)::UBIGINT AS line,
          CASE WHEN r.exec_time_us = 0 THEN 0
               ELSE round(s.traffic_bytes / 1e9::DOUBLE / (r.exec_time_us / 1e6::DOUBLE), 6) END AS algobw_gbs,
          CASE WHEN r.exec_time_us = 0 THEN 0
               ELSE round(s.traffic_bytes / 1e9::DOUBLE / (r.exec_time_us / 1e6::DOUBLE) * s.bus_factor, 6) END AS busbw_gbs
-  FROM operation_record r JOIN operation_series s USING (series)
+  FROM operation_record r
+  JOIN operation_block b ON b.block = r.block
+  JOIN operation_series s ON s.series = b.series
   UNION ALL
   SELECT r.series, r.sequence, r.message_bytes, r.exec_time_us, r.dump_timestamp_us, r.line,
          r.algobw_gbs, r.busbw_gbs

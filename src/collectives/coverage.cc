@@ -60,10 +60,6 @@ Result<std::vector<std::string>> CoverageLines(Connection& connection, const std
                     count("missing_rank_records")));
     add(value["lines_lost"], fmt::format("{} could not be read", plural("lines_lost", "line")));
     add(value["empty_files"], plural("empty_files", "empty file"));
-    add(value["unexplained"],
-        fmt::format("{} on {} were overwritten or below the minimum size, the data does not say "
-                    "(not counted)",
-                    plural("unexplained", "operation"), plural("unexplained_ranks", "rank")));
     if (causes.empty()) continue;
     const double coverage = value["coverage"];
     lines.push_back(coverage >= 1

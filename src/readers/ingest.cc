@@ -337,11 +337,12 @@ Result<IngestReport> Ingester::Run() {
 
 }  // namespace
 
-StoreOptions IngestStoreOptions(unsigned threads) {
+StoreOptions IngestStoreOptions() {
   StoreOptions options;
   options.access = Access::kReadWrite;
   options.create = true;
-  options.threads = ThreadCount(threads);
+  // Each of our threads runs its own inserts whole; workers of DuckDB's would only be waited for.
+  options.threads = 1;
   options.memory_limit = "400MB";
   return options;
 }

@@ -26,7 +26,7 @@ struct IngestReport {
 };
 
 // Options for opening the store that `Ingest` writes to, within 1 GiB of memory.
-StoreOptions IngestStoreOptions(unsigned threads);
+StoreOptions IngestStoreOptions();
 
 // A file that cannot be read is a failed source in the report, and the others go on. Only what makes
 // the whole ingest impossible (the store itself) is an error.

@@ -123,7 +123,7 @@ void PrintText(const IngestReport& report, const GlobalOptions& global) {
 
 void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
   const std::unique_ptr<Store> store =
-      ValueOrThrow(Store::Open(global.store, IngestStoreOptions(command.threads)));
+      ValueOrThrow(Store::Open(global.store, IngestStoreOptions()));
   IngestOptions options;
   options.paths = command.paths;
   options.run = command.run;

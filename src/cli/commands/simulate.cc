@@ -1,17 +1,15 @@
 // `telltale simulate training`: NCCL Inspector logs of a simulated training job, with known faults.
 
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/json_text.h"
-#include "cli/command.h"
+#include "cli/commands/list.h"
+#include "cli/output.h"
 #include "simulate/training.h"
 
 namespace telltale::cli {
@@ -63,60 +61,16 @@ const Names<NcclVersion> kReleases = {
 const Names<AllToAll> kExchanges = {{"send-recv", AllToAll::kSendRecv},
                                     {"native", AllToAll::kNative}};
 
-// "  42 %" on one line of the terminal.
-class ProgressLine {
- public:
-  explicit ProgressLine(bool is_shown) : is_shown_(is_shown) {}
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  ~ProgressLine() {
-    if (is_drawn_) fmt::print(stderr, "\r\x1b[K");
-  }
-  void Draw(double part) {
-    if (!is_shown_) return;
-    is_drawn_ = true;
-    fmt::print(stderr, "\rsimulating {:3.0f} %", 100 * part);
-  }
-
- private:
-  bool is_shown_;
-  bool is_drawn_ = false;
-};
-
-void Print(const TrainingSummary& summary, Format format) {
-  if (format == Format::kJson) {
-    fmt::print(
-        R"({{"schema":"telltale/simulate/1","directory":{},"truth":{},"steps":{},"files":{},)"
-        R"("records":{},"dump_stats":{},"lost_operations":{},"text_bytes":{}}})"
-        "\n",
-        JsonString(summary.directory), JsonString(summary.truth_path), summary.steps, summary.files,
-        summary.records, summary.dump_stats, summary.lost, summary.text_bytes);
-    return;
-  }
-  const std::pair<std::string_view, std::string> rows[] = {
-      {"directory", summary.directory},
-      {"truth", summary.truth_path},
-      {"steps", fmt::format("{}", summary.steps)},
-      {"files", fmt::format("{}", summary.files)},
-      {"records", fmt::format("{}", summary.records)},
-      {"dump_stats", fmt::format("{}", summary.dump_stats)},
-      {"lost_operations", fmt::format("{}", summary.lost)},
-      {"text_bytes", fmt::format("{}", summary.text_bytes)}};
-  if (format == Format::kMarkdown) fmt::print("| what | value |\n|---|---|\n");
-  if (format == Format::kCsv) fmt::print("what,value\n");
-  for (const auto& [name, value] : rows) {
-    switch (format) {
-      case Format::kMarkdown:
-        fmt::print("| {} | {} |\n", name, value);
-        break;
-      case Format::kCsv:
-        fmt::print("{},{}\n", name, JsonString(value));
-        break;
-      default:
-        fmt::print("{:<16} {}\n", name, value);
-        break;
-    }
-  }
+void Print(const TrainingSummary& summary, const GlobalOptions& global) {
+  Table table;
+  table.columns = {{"directory", "VARCHAR"},  {"truth", "VARCHAR"},
+                   {"steps", "UBIGINT"},      {"files", "UBIGINT"},
+                   {"records", "UBIGINT"},    {"dump_stats", "UBIGINT"},
+                   {"text_bytes", "UBIGINT"}, {"lost_operations", "UBIGINT"}};
+  table.rows.push_back({summary.directory, summary.truth_path, uint64_t{summary.steps},
+                        summary.files, summary.records, summary.dump_stats, summary.text_bytes,
+                        summary.lost});
+  PrintTable(table, global, "simulate/1", "jobs");
 }
 
 void RunTraining(Request request, const GlobalOptions& global) {
@@ -133,9 +87,10 @@ void RunTraining(Request request, const GlobalOptions& global) {
   }
   Result<TrainingSummary> summary = [&] {
     ProgressLine line(global.ShowProgress());
-    return simulate::SimulateTraining(options, [&](double part) { line.Draw(part); });
+    return simulate::SimulateTraining(
+        options, [&](double part) { line.Draw(fmt::format("simulating {:3.0f} %", 100 * part)); });
   }();
-  Print(ValueOrThrow(std::move(summary)), global.format);
+  Print(ValueOrThrow(std::move(summary)), global);
 }
 
 // Adds options to one group of the command's help, each with its default.

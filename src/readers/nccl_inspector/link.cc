@@ -164,7 +164,7 @@ class RunLinker {
     uint64_t records = 0;
     uint64_t last_sequence = 0;
     bool runs_known = false;
-    std::vector<SequenceRunRow> runs;
+    std::vector<SequenceRun> runs;
   };
   using CounterKey = std::pair<std::string, std::string>;  // kind, operation
 
@@ -265,7 +265,7 @@ Status RunLinker::LoadCounters() {
   TELLTALE_TRY(connection_.Query(
       R"sql(
       SELECT r.communicator_rank, r.kind, coalesce(r.operation, ''), r.first_sequence,
-             r.last_sequence, r.starts_dump
+             r.last_sequence, r.after_full_ring
       FROM sequence_run r JOIN source s ON s.source = r.source AND s.run = $1)sql",
       run, [](const auto&) { return Status(); },
       [&](std::vector<Cell>& row) -> Status {
@@ -336,8 +336,8 @@ Status RunLinker::AddSequenceLosses(RowAppender& losses, const CommunicatorInsta
       }
       if (!has_drop_counter) {
         TELLTALE_TRY(add(kSequenceGapLost, gaps.known_elsewhere, gaps.first_known_elsewhere));
-        TELLTALE_TRY(add(kSequenceGapFiltered, gaps.inside_dump, gaps.first));
-        TELLTALE_TRY(add(kSequenceGapUnexplained, gaps.before_dump, gaps.first));
+        TELLTALE_TRY(add(kRingOverwrite, gaps.before_full_ring, gaps.first));
+        TELLTALE_TRY(add(kSequenceGapFiltered, gaps.elsewhere, gaps.first));
       } else {
         // Overwritten or filtered: what the drop counter does not explain was filtered.
         uint64_t& dropped = coll_dropped_[member.id];

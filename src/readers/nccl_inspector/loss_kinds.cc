@@ -47,10 +47,8 @@ const LossKind kSequenceGapLost = {
     "operations that other ranks recorded are missing here"};
 const LossKind kSequenceGapFiltered = {
     "sequence_gap_filtered", LossClass::kOperation,
-    "operations below the producer's minimum size (8192 bytes unless set) were not recorded"};
-const LossKind kSequenceGapUnexplained = {
-    "sequence_gap_unexplained", LossClass::kOperation,
-    "operations are missing on all ranks: overwritten in the ring or below the minimum size"};
+    "operations missing on all ranks although the ring was not full: below the producer's minimum size "
+    "(8192 bytes unless set) or without kernel timing"};
 const LossKind kMissingRank = {"missing_rank", LossClass::kOperation,
                                "no file of these ranks of the communicator: nothing of them is known"};
 const LossKind kLastInterval = {
@@ -96,11 +94,11 @@ const LossKind kSameProcessTwice = {
     "more than one file of the same host and pid: a restart, or a copy; ranks may be counted twice"};
 
 namespace {
-constexpr std::array<const LossKind*, 30> kAll = {
+constexpr std::array<const LossKind*, 29> kAll = {
     &kBlankLine,          &kInvalidJson,         &kCutLastLine,           &kLineTooLong,
     &kUnknownRecord,      &kMissingField,        &kInvalidValue,          &kNoMarker,
     &kRingOverwrite,      &kSampledProducer,     &kSequenceGapLost,       &kSequenceGapFiltered,
-    &kSequenceGapUnexplained, &kMissingRank,     &kLastInterval,          &kProxyDropped,
+    &kMissingRank,        &kLastInterval,        &kProxyDropped,
     &kEmptyFile,          &kCutFile,             &kNewerVersion,          &kUnknownKey,
     &kIncompleteDump,     &kDuplicateRecord,     &kDamagedCompression,    &kSharedCommunicatorId,
     &kAmbiguousCommunicator, &kInvalidOperation, &kUnknownDataType,       &kZeroTime,

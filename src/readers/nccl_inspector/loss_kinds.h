@@ -25,7 +25,7 @@ extern const LossKind kBlankLine, kInvalidJson, kCutLastLine, kLineTooLong, kUnk
     kMissingField, kInvalidValue, kNoMarker;
 // Operations.
 extern const LossKind kRingOverwrite, kSampledProducer, kSequenceGapLost, kSequenceGapFiltered,
-    kSequenceGapUnexplained, kMissingRank, kLastInterval, kProxyDropped, kEmptyFile, kCutFile;
+    kMissingRank, kLastInterval, kProxyDropped, kEmptyFile, kCutFile;
 // Notes.
 extern const LossKind kNewerVersion, kUnknownKey, kIncompleteDump, kDuplicateRecord,
     kDamagedCompression, kSharedCommunicatorId, kAmbiguousCommunicator, kInvalidOperation,

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "readers/nccl_inspector/sequence_set.h"
+
 namespace telltale::nccl_inspector {
 
 // metadata of a line.
@@ -68,29 +70,25 @@ struct IrregularRecord {
   std::optional<double> busbw_gbs;
 };
 
-// Which sequence numbers a rank recorded of one operation, as runs without a gap in the order of the
-// file. `starts_dump`: the record before in the file is not of the same dump, so that what is missing in
-// front may have been overwritten in the producer's ring (which loses the oldest records of a dump).
-struct SequenceRun {
-  uint64_t first = 0;
-  uint64_t last = 0;
-  bool starts_dump = true;
-};
+// Which sequence numbers a rank recorded of one operation.
 struct SequenceTracker {
   // More runs than this are only counted: the data is a sample anyway.
-  static constexpr size_t kMaxRuns = 4096;
+  static constexpr size_t kMaxRuns = 65536;
 
   uint32_t communicator_rank = 0;
   OperationKind kind = OperationKind::kCollective;
   std::string operation;  // empty for p2p: sends and receives share one counter
   std::vector<SequenceRun> runs;
+  size_t merge_at = 64;        // how many runs there may be before they are merged
   uint64_t next = 0;           // the number that continues the last run
   uint64_t records = 0;
-  uint64_t highest_closed = 0;  // of all runs but the last
+  uint64_t highest_closed = 0;  // of runs that are no longer in the list
   bool too_many_runs = false;
 
   uint64_t Highest() const {
-    return runs.empty() ? highest_closed : std::max(highest_closed, runs.back().last);
+    uint64_t highest = highest_closed;
+    for (const SequenceRun& run : runs) highest = std::max(highest, run.last);
+    return highest;
   }
 };
 
@@ -98,6 +96,16 @@ struct SequenceTracker {
 struct RingState {
   uint64_t last_line = 0;
   int64_t last_timestamp_us = 0;
+  uint32_t dump_records = 0;      // in the dump that is being read
+  uint32_t largest_dump = 0;
+  uint32_t largest_dumps = 0;     // how many dumps have that size
+  // Runs that start a dump, by their first number, with the size of that dump once it is over.
+  struct DumpStart {
+    uint32_t tracker = 0;
+    uint32_t dump_records = 0;
+    uint64_t sequence = 0;
+  };
+  std::vector<DumpStart> dump_starts;
 };
 
 struct Series {

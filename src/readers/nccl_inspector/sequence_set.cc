@@ -4,26 +4,30 @@
 
 namespace telltale::nccl_inspector {
 
-void SequenceSet::Add(const std::vector<SequenceRunRow>& runs) {
-  std::vector<SequenceRunRow> sorted = std::move(runs_);
-  sorted.insert(sorted.end(), runs.begin(), runs.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
+void MergeRuns(std::vector<SequenceRun>& runs) {
+  std::stable_sort(runs.begin(), runs.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  runs_.clear();
-  for (const SequenceRunRow& run : sorted) {
+  size_t kept = 0;
+  for (const SequenceRun& run : runs) {
     // `last + 1` may wrap at the largest number; then nothing can follow anyway.
-    if (!runs_.empty() && (run.first <= runs_.back().last || run.first - 1 == runs_.back().last)) {
-      runs_.back().last = std::max(runs_.back().last, run.last);
+    if (kept > 0 && (run.first <= runs[kept - 1].last || run.first - 1 == runs[kept - 1].last)) {
+      runs[kept - 1].last = std::max(runs[kept - 1].last, run.last);
     } else {
-      runs_.push_back(run);
+      runs[kept++] = run;
     }
   }
+  runs.resize(kept);
+}
+
+void SequenceSet::Add(const std::vector<SequenceRun>& runs) {
+  runs_.insert(runs_.end(), runs.begin(), runs.end());
+  MergeRuns(runs_);
 }
 
 uint64_t SequenceSet::CountWithin(uint64_t first, uint64_t last, uint64_t& smallest) const {
   uint64_t count = 0;
   auto run = std::lower_bound(runs_.begin(), runs_.end(), first,
-                              [](const SequenceRunRow& r, uint64_t n) { return r.last < n; });
+                              [](const SequenceRun& r, uint64_t n) { return r.last < n; });
   for (; run != runs_.end() && run->first <= last; ++run) {
     const uint64_t from = std::max(run->first, first);
     if (count == 0) smallest = from;
@@ -41,7 +45,7 @@ uint64_t SequenceSet::CountAbove(uint64_t number) const {
 GapCounts CountGaps(const SequenceSet& own, uint64_t base, const SequenceSet* all) {
   GapCounts gaps;
   uint64_t expected = base;
-  for (const SequenceRunRow& run : own.runs()) {
+  for (const SequenceRun& run : own.runs()) {
     if (run.first > expected) {
       const uint64_t missing = run.first - expected;
       if (gaps.total == 0) gaps.first = expected;
@@ -50,7 +54,7 @@ GapCounts CountGaps(const SequenceSet& own, uint64_t base, const SequenceSet* al
       const uint64_t known = all != nullptr ? all->CountWithin(expected, run.first - 1, smallest) : 0;
       if (known > 0 && gaps.known_elsewhere == 0) gaps.first_known_elsewhere = smallest;
       gaps.known_elsewhere += known;
-      (run.starts_dump ? gaps.before_dump : gaps.inside_dump) += missing - known;
+      (run.after_full_ring ? gaps.before_full_ring : gaps.elsewhere) += missing - known;
     }
     if (run.last == UINT64_MAX) break;
     expected = std::max(expected, run.last + 1);

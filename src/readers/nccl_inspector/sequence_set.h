@@ -7,25 +7,31 @@
 
 namespace telltale::nccl_inspector {
 
-struct SequenceRunRow {
+// Sequence numbers without a gap. `after_full_ring`: the run starts a dump that holds as many records as
+// the producer's ring does, so that what is missing in front was overwritten: a ring loses the oldest
+// records of a dump, and only when it is full. What is missing elsewhere was never recorded.
+struct SequenceRun {
   uint64_t first = 0;
   uint64_t last = 0;
-  bool starts_dump = true;
+  bool after_full_ring = false;
 };
+
+// Sorts runs and joins those that touch or overlap; after_full_ring is then of the run's first number.
+void MergeRuns(std::vector<SequenceRun>& runs);
 
 class SequenceSet {
  public:
-  void Add(const std::vector<SequenceRunRow>& runs);
+  void Add(const std::vector<SequenceRun>& runs);
 
-  // Sorted, without overlap and with a gap between any two; starts_dump is of the run's first number.
-  const std::vector<SequenceRunRow>& runs() const { return runs_; }
+  // Merged (MergeRuns).
+  const std::vector<SequenceRun>& runs() const { return runs_; }
 
   // How many numbers of the set lie in [first, last]; the smallest of them in `smallest`, if any.
   uint64_t CountWithin(uint64_t first, uint64_t last, uint64_t& smallest) const;
   uint64_t CountAbove(uint64_t number) const;
 
  private:
-  std::vector<SequenceRunRow> runs_;
+  std::vector<SequenceRun> runs_;
 };
 
 struct GapCounts {
@@ -33,10 +39,9 @@ struct GapCounts {
   uint64_t first = 0;                  // first missing number
   uint64_t known_elsewhere = 0;        // missing here, recorded by other ranks
   uint64_t first_known_elsewhere = 0;
-  // Of those that no rank recorded: where the gap lies in the file. The ring loses the oldest records
-  // of a dump, so nothing inside a dump can have been overwritten.
-  uint64_t inside_dump = 0;
-  uint64_t before_dump = 0;
+  // Of those that no rank recorded: whether a full ring follows the gap (SequenceRun).
+  uint64_t before_full_ring = 0;
+  uint64_t elsewhere = 0;
 };
 
 // The numbers missing in `own` from `base` to its last; `all` (may be null) is what any rank recorded.

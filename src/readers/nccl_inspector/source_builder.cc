@@ -1,9 +1,11 @@
 #include "readers/nccl_inspector/source_builder.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "readers/nccl_inspector/bandwidth.h"
+#include "readers/nccl_inspector/sequence_set.h"
 
 namespace telltale::nccl_inspector {
 namespace {
@@ -132,19 +134,76 @@ void SourceBuilder::Place(Series& series) {
   series.ring = Intern(ring_index_, ring, data_.rings, RingState());
 }
 
-void SourceBuilder::StartRun(SequenceTracker& tracker, uint64_t sequence, bool starts_dump) {
-  AddRun(tracker, {sequence, sequence, starts_dump});
+void SourceBuilder::StartRun(const Series& series, uint64_t sequence, bool starts_dump) {
+  SequenceTracker& tracker = data_.trackers[series.tracker];
+  AddRun(tracker, {sequence, sequence, false});
+  if (!starts_dump || tracker.too_many_runs) return;
+  data_.rings[series.ring].dump_starts.push_back({series.tracker, 0, sequence});
+}
+
+void SourceBuilder::StartDump(RingState& ring) {
+  EndDump(ring);
+  ring.dump_records = 1;
+}
+
+void SourceBuilder::EndDump(RingState& ring) {
+  // Runs started in this dump are at the end of the list, still without a size.
+  for (auto start = ring.dump_starts.rbegin();
+       start != ring.dump_starts.rend() && start->dump_records == 0; ++start) {
+    start->dump_records = ring.dump_records;
+  }
+  if (ring.dump_records > ring.largest_dump) {
+    ring.largest_dump = ring.dump_records;
+    ring.largest_dumps = 0;
+  }
+  if (ring.dump_records == ring.largest_dump) ++ring.largest_dumps;
+}
+
+void SourceBuilder::EndDumps() {
+  for (SequenceTracker& tracker : data_.trackers) MergeRuns(tracker.runs);
+  // A full ring shows as a size that no dump exceeds and that comes again, or that rings have.
+  constexpr uint32_t kSmallestUsualRing = 16;
+  for (RingState& ring : data_.rings) {
+    EndDump(ring);
+    ring.dump_records = 0;
+    const bool usual_size =
+        ring.largest_dump >= kSmallestUsualRing && std::has_single_bit(ring.largest_dump);
+    const bool is_ring_size = ring.largest_dumps >= 2 || usual_size;
+    for (const RingState::DumpStart& start : ring.dump_starts) {
+      if (!is_ring_size || start.dump_records != ring.largest_dump) continue;
+      std::vector<SequenceRun>& runs = data_.trackers[start.tracker].runs;
+      const auto run = std::lower_bound(
+          runs.begin(), runs.end(), start.sequence,
+          [](const SequenceRun& candidate, uint64_t first) { return candidate.first < first; });
+      if (run != runs.end() && run->first == start.sequence) run->after_full_ring = true;
+    }
+    ring.dump_starts.clear();
+  }
 }
 
 void SourceBuilder::AddRun(SequenceTracker& tracker, const SequenceRun& run) {
-  tracker.highest_closed = tracker.Highest();
-  if (tracker.runs.size() >= SequenceTracker::kMaxRuns) {
-    tracker.too_many_runs = true;
-    tracker.runs.back() = run;
-  } else {
-    tracker.runs.push_back(run);
-  }
   tracker.next = run.last + 1;
+  if (tracker.too_many_runs) {
+    tracker.highest_closed = tracker.Highest();
+    tracker.runs.assign(1, run);
+    return;
+  }
+  tracker.runs.push_back(run);
+  if (tracker.runs.size() < tracker.merge_at) return;
+  // Numbers out of order (sends and receives overtake each other) leave no gap in the end. The last
+  // run stays the one that is being continued.
+  const uint64_t last = run.last;
+  MergeRuns(tracker.runs);
+  const auto continued =
+      std::find_if(tracker.runs.begin(), tracker.runs.end(),
+                   [&](const SequenceRun& merged) { return merged.last == last; });
+  if (continued == tracker.runs.end()) {
+    tracker.runs.push_back({last, last, false});
+  } else {
+    std::rotate(continued, continued + 1, tracker.runs.end());
+  }
+  tracker.merge_at = 2 * tracker.runs.size() + 64;
+  tracker.too_many_runs = tracker.runs.size() > SequenceTracker::kMaxRuns;
 }
 
 void SourceBuilder::AddOperation(uint32_t series_index, uint64_t line,

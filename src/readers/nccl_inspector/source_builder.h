@@ -45,6 +45,9 @@ class SourceBuilder {
   SourceData& data() { return data_; }
   const SourceData& data() const { return data_; }
 
+  // After the last record: decides which gaps stand in front of a full ring.
+  void EndDumps();
+
   // Adds what another builder collected from the lines behind this one's, `other` being left empty.
   void Append(SourceBuilder&& other);
 
@@ -57,15 +60,22 @@ class SourceBuilder {
                                static_cast<uint64_t>(kSameDumpUs);
     ring.last_line = line;
     ring.last_timestamp_us = timestamp_us;
+    if (same_dump) {
+      ++ring.dump_records;
+    } else {
+      StartDump(ring);
+    }
     ++tracker.records;
     if (sequence == tracker.next && !tracker.runs.empty()) {
       tracker.runs.back().last = sequence;
       ++tracker.next;
     } else {
-      StartRun(tracker, sequence, !same_dump);
+      StartRun(series, sequence, !same_dump);
     }
   }
-  static void StartRun(SequenceTracker& tracker, uint64_t sequence, bool starts_dump);
+  void StartRun(const Series& series, uint64_t sequence, bool starts_dump);
+  static void StartDump(RingState& ring);
+  static void EndDump(RingState& ring);
   static void AddRun(SequenceTracker& tracker, const SequenceRun& run);
   void Place(Series& series);
 

@@ -53,6 +53,7 @@ void SourceParser::Finish() {
   if (const uint64_t missing = marker_.Missing(); missing > 0) {
     builder_.AddLoss(kIncompleteDump, missing, line_number_, marker_.communicator_rank());
   }
+  builder_.EndDumps();
 }
 
 CutPoints::CutPoints(std::string_view head)

@@ -24,24 +24,115 @@ struct SeriesTotals {
   uint64_t duplicates = 0;
   uint64_t irregular = 0;  // records that are in operation_record_irregular instead
 
-  void Add(const Record& record) {
-    ++operations;
-    exec_time_us_sum += record.exec_time_us;
-    exec_time_us_min = std::min<uint64_t>(exec_time_us_min, record.exec_time_us);
-    exec_time_us_max = std::max<uint64_t>(exec_time_us_max, record.exec_time_us);
-    first_sequence = std::min<uint64_t>(first_sequence, record.sequence);
-    last_sequence = std::max<uint64_t>(last_sequence, record.sequence);
-    first_timestamp_us = std::min(first_timestamp_us, record.dump_timestamp_us);
-    last_timestamp_us = std::max(last_timestamp_us, record.dump_timestamp_us);
-    zero_times += record.exec_time_us == 0 ? 1 : 0;
+  void Add(const std::vector<Record>& sorted) {
+    operations += sorted.size();
+    first_sequence = std::min<uint64_t>(first_sequence, sorted.front().sequence);
+    last_sequence = std::max<uint64_t>(last_sequence, sorted.back().sequence);
+    const Record* previous = nullptr;
+    for (const Record& record : sorted) {
+      exec_time_us_sum += record.exec_time_us;
+      exec_time_us_min = std::min<uint64_t>(exec_time_us_min, record.exec_time_us);
+      exec_time_us_max = std::max<uint64_t>(exec_time_us_max, record.exec_time_us);
+      first_timestamp_us = std::min(first_timestamp_us, record.dump_timestamp_us);
+      last_timestamp_us = std::max(last_timestamp_us, record.dump_timestamp_us);
+      zero_times += record.exec_time_us == 0 ? 1 : 0;
+      if (previous != nullptr && previous->sequence == record.sequence) ++duplicates;
+      previous = &record;
+    }
   }
 };
 
 struct SeriesState {
   int64_t id = -1;
-  int64_t ordinal_base = 0;
-  bool has_base = false;
+  uint32_t blocks = 0;
   SeriesTotals totals;
+};
+
+// A row of operation_block: value = key + offset.
+struct Block {
+  int64_t block = 0;
+  int64_t series = 0;
+  int64_t sequence_offset = 0;
+  int64_t timestamp_offset_us = 0;
+  int64_t line_offset = 0;
+};
+
+// Consecutive records of a series that share a block.
+struct BlockRecords {
+  const Record* begin = nullptr;
+  const Record* end = nullptr;
+  Block block;
+};
+
+constexpr uint32_t kMaxBlocksOfSeries = 65536;
+
+// The keys of one source: they continue evenly from block to block, so that neither the jump from one
+// dump to the next, nor a gap in the sequence numbers, nor the next series widens what DuckDB stores.
+class KeyLayout {
+ public:
+  // Cuts the sorted records of a series into blocks, and appends them to `out`.
+  void Add(const std::vector<Record>& records, SeriesState& series,
+           std::vector<BlockRecords>& out) {
+    const Record* begin = records.data();
+    const Record* const end = begin + records.size();
+    const Record* start = begin;
+    for (const Record* record = begin + 1; record <= end; ++record) {
+      if (record < end && !(IsJump(record[-1], record[0]) && MaySplit(record - start, series))) {
+        continue;
+      }
+      Emit(start, record, series, out);
+      start = record;
+    }
+  }
+
+  // Blocks are rows themselves, so there may be one for so many records, of which `records` more come.
+  void Allow(uint64_t records) { allowed_blocks_ += records / kMeanRecords; }
+
+ private:
+  // What widens a run of small differences: another dump, a gap.
+  static bool IsJump(const Record& from, const Record& to) {
+    constexpr int64_t kMostUs = 512;
+    constexpr int64_t kMostLines = 64;
+    constexpr int64_t kMostSequence = 16;
+    const int64_t us = to.dump_timestamp_us - from.dump_timestamp_us;
+    const int64_t lines = int64_t{to.line} - from.line;
+    const int64_t sequence = int64_t{to.sequence} - from.sequence;
+    return us < 0 || us > kMostUs || lines < 0 || lines > kMostLines || sequence > kMostSequence;
+  }
+
+  // Where every record makes a jump (a producer that only samples), jumps cost less than blocks.
+  bool MaySplit(ptrdiff_t records, const SeriesState& series) const {
+    return records >= kFewestRecords && blocks_ < allowed_blocks_ &&
+           series.blocks < kMaxBlocksOfSeries - 1;
+  }
+
+  void Emit(const Record* begin, const Record* end, SeriesState& series,
+            std::vector<BlockRecords>& out) {
+    const Record& first = *begin;
+    const Record& last = end[-1];
+    BlockRecords block;
+    block.begin = begin;
+    block.end = end;
+    block.block.series = series.id;
+    block.block.block = series.id * kMaxBlocksOfSeries + series.blocks++;
+    block.block.sequence_offset = int64_t{first.sequence} - next_sequence_key_;
+    block.block.timestamp_offset_us = first.dump_timestamp_us - next_timestamp_key_;
+    block.block.line_offset = int64_t{first.line} - next_line_key_;
+    next_sequence_key_ = last.sequence - block.block.sequence_offset + 1;
+    next_timestamp_key_ = last.dump_timestamp_us - block.block.timestamp_offset_us + 1;
+    next_line_key_ = last.line - block.block.line_offset + 1;
+    ++blocks_;
+    out.push_back(block);
+  }
+
+  static constexpr uint64_t kMeanRecords = 16;
+  static constexpr ptrdiff_t kFewestRecords = 2;
+
+  int64_t next_sequence_key_ = 0;
+  int64_t next_timestamp_key_ = 0;
+  int64_t next_line_key_ = 0;
+  uint64_t blocks_ = 0;
+  uint64_t allowed_blocks_ = 0;
 };
 
 template <typename T>
@@ -85,7 +176,7 @@ struct StoreWriter::Source {
   std::vector<int64_t> process_ids;
   std::vector<int64_t> rank_ids;
   std::vector<SeriesState> series;
-  int64_t next_ordinal = 0;
+  KeyLayout layout;
 };
 
 StoreWriter::StoreWriter(Store& store, std::unique_ptr<Connection> connection,
@@ -100,10 +191,14 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::Create(Store& store,
   TELLTALE_ASSIGN(std::unique_ptr<Connection> connection, store.Connect());
   std::unique_ptr<StoreWriter> writer(
       new StoreWriter(store, std::move(connection), max_pending_records));
-  constexpr std::array kColumns = {ColumnType::kUInt32, ColumnType::kInt64, ColumnType::kUInt32,
-                                   ColumnType::kInt64, ColumnType::kUInt32};
-  TELLTALE_ASSIGN(writer->bulk_,
+  constexpr std::array kColumns = {ColumnType::kInt64, ColumnType::kUInt32, ColumnType::kInt64,
+                                   ColumnType::kInt64, ColumnType::kInt64};
+  constexpr std::array kBlockColumns = {ColumnType::kInt64, ColumnType::kUInt32, ColumnType::kInt64,
+                                        ColumnType::kInt64, ColumnType::kInt64};
+  TELLTALE_ASSIGN(writer->record_insert_,
                   BulkInsert::Create(*writer->connection_, "operation_record", kColumns));
+  TELLTALE_ASSIGN(writer->block_insert_,
+                  BulkInsert::Create(*writer->connection_, "operation_block", kBlockColumns));
   return writer;
 }
 
@@ -203,16 +298,9 @@ void StoreWriter::AllocateIds(Source& source) {
   }
 }
 
-// Series lie in the order (communicator rank, kind, operation, size …), each by sequence number. The
-// ordinal base of each continues where the one before ended, so that ordinals rise by 1 throughout and
-// DuckDB stores them in next to nothing.
+// Series lie in the order (communicator rank, kind, operation, size …), each by sequence number.
 Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
-  struct Run {
-    const std::vector<Record>* records;
-    int64_t ordinal_base;
-    uint32_t series;
-  };
-  std::vector<Run> runs;
+  std::vector<BlockRecords> blocks;
   for (Source* source : sources) {
     std::vector<size_t> order(source->data.series.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -222,54 +310,52 @@ Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
       return std::tie(left.communicator_rank, left.kind, left.operation, left.message_bytes, a) <
              std::tie(right.communicator_rank, right.kind, right.operation, right.message_bytes, b);
     });
+    source->layout.Allow(source->data.pending_records);
     for (const size_t i : order) {
-      Series& series = source->data.series[i];
+      std::vector<Record>& records = source->data.series[i].records;
+      if (records.empty()) continue;
       SeriesState& state = source->series[i];
-      if (series.records.empty()) continue;
-      SortRecords(series.records);
-      for (size_t k = 0; k < series.records.size(); ++k) {
-        state.totals.Add(series.records[k]);
-        if (k > 0 && series.records[k].sequence == series.records[k - 1].sequence) {
-          ++state.totals.duplicates;
-        }
-      }
-      if (!state.has_base) {
-        state.ordinal_base = source->next_ordinal - series.records.front().sequence;
-        state.has_base = true;
-      }
-      source->next_ordinal = std::max(
-          source->next_ordinal, state.ordinal_base + series.records.back().sequence + 1);
-      runs.push_back({&series.records, state.ordinal_base, static_cast<uint32_t>(state.id)});
+      SortRecords(records);
+      state.totals.Add(records);
+      source->layout.Add(records, state, blocks);
     }
   }
-  if (runs.empty()) return {};
+  if (blocks.empty()) return {};
 
-  size_t run = 0;
-  size_t position = 0;
-  return bulk_->Insert([&](std::span<void* const> columns, size_t capacity) {
-    auto* series = static_cast<uint32_t*>(columns[0]);
-    auto* ordinal = static_cast<int64_t*>(columns[1]);
-    auto* exec_time_us = static_cast<uint32_t*>(columns[2]);
-    auto* dump_timestamp_us = static_cast<int64_t*>(columns[3]);
-    auto* line = static_cast<uint32_t*>(columns[4]);
+  size_t current = 0;
+  const Record* next = blocks[0].begin;
+  TELLTALE_TRY(record_insert_->Insert([&](std::span<void* const> columns, size_t capacity) {
+    auto* block = static_cast<int64_t*>(columns[0]);
+    auto* exec_time_us = static_cast<uint32_t*>(columns[1]);
+    auto* sequence_key = static_cast<int64_t*>(columns[2]);
+    auto* timestamp_key = static_cast<int64_t*>(columns[3]);
+    auto* line_key = static_cast<int64_t*>(columns[4]);
     size_t rows = 0;
-    while (rows < capacity && run < runs.size()) {
-      const Run& from = runs[run];
-      const size_t count = std::min(capacity - rows, from.records->size() - position);
-      const Record* record = from.records->data() + position;
-      for (size_t i = 0; i < count; ++i, ++record) {
-        series[rows + i] = from.series;
-        ordinal[rows + i] = from.ordinal_base + record->sequence;
-        exec_time_us[rows + i] = record->exec_time_us;
-        dump_timestamp_us[rows + i] = record->dump_timestamp_us;
-        line[rows + i] = record->line;
+    while (rows < capacity && current < blocks.size()) {
+      const BlockRecords& from = blocks[current];
+      const size_t count = std::min(capacity - rows, static_cast<size_t>(from.end - next));
+      for (size_t i = rows; i < rows + count; ++i, ++next) {
+        block[i] = from.block.block;
+        exec_time_us[i] = next->exec_time_us;
+        sequence_key[i] = next->sequence - from.block.sequence_offset;
+        timestamp_key[i] = next->dump_timestamp_us - from.block.timestamp_offset_us;
+        line_key[i] = next->line - from.block.line_offset;
       }
       rows += count;
-      position += count;
-      if (position == from.records->size()) {
-        ++run;
-        position = 0;
-      }
+      if (next == from.end && ++current < blocks.size()) next = blocks[current].begin;
+    }
+    return rows;
+  }));
+  size_t next_block = 0;
+  return block_insert_->Insert([&](std::span<void* const> columns, size_t capacity) {
+    const size_t rows = std::min(capacity, blocks.size() - next_block);
+    for (size_t i = 0; i < rows; ++i) {
+      const Block& block = blocks[next_block++].block;
+      static_cast<int64_t*>(columns[0])[i] = block.block;
+      static_cast<uint32_t*>(columns[1])[i] = static_cast<uint32_t>(block.series);
+      static_cast<int64_t*>(columns[2])[i] = block.sequence_offset;
+      static_cast<int64_t*>(columns[3])[i] = block.timestamp_offset_us;
+      static_cast<int64_t*>(columns[4])[i] = block.line_offset;
     }
     return rows;
   });
@@ -457,7 +543,7 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
           {Number(state.id), id, rank, std::string(KindName(key.kind)), key.operation,
            ToCell(key.peer), ToCell(key.message_bytes), ToCell(key.algorithm),
            ToCell(key.protocol), ToCell(key.timing_source), data.series[i].traffic_bytes,
-           data.series[i].bus_factor, Number(state.ordinal_base), Unsigned(totals.operations),
+           data.series[i].bus_factor, Unsigned(totals.operations),
            Unsigned(totals.exec_time_us_sum), if_any(totals.exec_time_us_min),
            if_any(totals.exec_time_us_max), if_any(totals.first_sequence),
            if_any(totals.last_sequence), if_any(totals.first_timestamp_us),
@@ -481,7 +567,7 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
       if (!runs_known) continue;
       for (const SequenceRun& run : tracker.runs) {
         TELLTALE_TRY(run_table.Append({id, rank, kind, TextOrNull(tracker.operation),
-                                       Unsigned(run.first), Unsigned(run.last), run.starts_dump}));
+                                       Unsigned(run.first), Unsigned(run.last), run.after_full_ring}));
       }
     }
     const SourceRow& row = source->row;
@@ -502,7 +588,11 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
 Status StoreWriter::RemoveReplaced(const SourceRow& row) {
   if (row.replaces < 0) return {};
   const std::array<Cell, 1> source = {Number(row.replaces)};
-  for (const char* table : {"operation_record", "operation_record_irregular", "operation_event",
+  TELLTALE_TRY(connection_->Run(
+      "DELETE FROM operation_record WHERE block >> 16 IN "
+      "(SELECT series FROM operation_series WHERE source = $1)",
+      source));
+  for (const char* table : {"operation_block", "operation_record_irregular", "operation_event",
                             "kernel_event"}) {
     TELLTALE_TRY(connection_->Run(
         fmt::format("DELETE FROM {} WHERE series IN (SELECT series FROM operation_series WHERE source = $1)",

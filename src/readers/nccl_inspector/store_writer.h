@@ -62,7 +62,8 @@ class StoreWriter {
 
   Store& store_;
   std::unique_ptr<Connection> connection_;
-  std::unique_ptr<BulkInsert> bulk_;
+  std::unique_ptr<BulkInsert> record_insert_;
+  std::unique_ptr<BulkInsert> block_insert_;
   uint64_t max_pending_records_;
   uint64_t pending_rows_ = 0;
   std::vector<std::unique_ptr<Source>> waiting_;
