@@ -15,7 +15,7 @@ foreach(suite IN LISTS suites)
   string(REGEX REPLACE "^\n?([A-Za-z0-9_/]+)\\..*" "\\1" name "${suite}")
   string(APPEND tests
     "add_test([==[${name}]==] [==[${PROGRAM}]==] --gtest_brief=1 [==[--gtest_filter=${name}.*]==])\n"
-    "set_tests_properties([==[${name}]==] PROPERTIES TIMEOUT 300 "
+    "set_tests_properties([==[${name}]==] PROPERTIES TIMEOUT ${TIMEOUT_SECONDS} "
     "WORKING_DIRECTORY [==[${WORKING_DIRECTORY}]==])\n")
 endforeach()
 file(WRITE ${OUTPUT} "${tests}")

@@ -103,12 +103,13 @@ CREATE TABLE operation_block (
 COMMENT ON TABLE operation_block IS 'Consecutive records of a series (mostly those of one dump), and what turns their keys into values';
 COMMENT ON COLUMN operation_block.block IS 'series * 65536 + number of the block in the series';
 
+-- The compression of each column is named so that DuckDB need not try all others on every insert.
 CREATE TABLE operation_record (
-  block BIGINT,
-  exec_time_us UINTEGER,
-  sequence_key BIGINT,
-  timestamp_key BIGINT,
-  line_key BIGINT);
+  block BIGINT USING COMPRESSION rle,
+  exec_time_us UINTEGER USING COMPRESSION bitpacking,
+  sequence_key UINTEGER USING COMPRESSION bitpacking,
+  timestamp_key UINTEGER USING COMPRESSION bitpacking,
+  line_key UINTEGER USING COMPRESSION bitpacking);
 COMMENT ON TABLE operation_record IS 'One operation as one rank recorded it; read it through the views operations, collectives and p2p';
 COMMENT ON COLUMN operation_record.block IS 'its operation_block; block >> 16 is its series';
 COMMENT ON COLUMN operation_record.sequence_key IS 'sequence number = sequence_key + operation_block.sequence_offset; keys rise evenly through a source, so that they cost next to no space';
@@ -127,6 +128,7 @@ CREATE TABLE operation_record_irregular (
 COMMENT ON TABLE operation_record_irregular IS 'Operation records whose bandwidths do not follow from size and time, with missing fields, or with numbers too large for operation_record';
 
 CREATE TABLE operation_counter (
+  counter UINTEGER,
   source INTEGER,
   communicator_rank INTEGER,
   kind VARCHAR,
@@ -138,15 +140,12 @@ COMMENT ON TABLE operation_counter IS 'One of the producer''s sequence counters:
 COMMENT ON COLUMN operation_counter.runs_known IS 'false where sequence_run does not list this counter: the producer only sampled';
 
 CREATE TABLE sequence_run (
-  source INTEGER,
-  communicator_rank INTEGER,
-  kind VARCHAR,
-  operation VARCHAR,
+  counter UINTEGER,
   first_sequence UBIGINT,
   last_sequence UBIGINT,
-  after_full_ring BOOLEAN);
+  after_full_ring UINTEGER);
 COMMENT ON TABLE sequence_run IS 'Sequence numbers that a counter recorded without a gap, in the order of the file';
-COMMENT ON COLUMN sequence_run.after_full_ring IS 'true when a dump as large as the producer''s ring starts here: what is missing in front was overwritten';
+COMMENT ON COLUMN sequence_run.after_full_ring IS '1 when a dump as large as the producer''s ring starts here: what is missing in front was overwritten';
 
 CREATE TABLE operation_event (
   series UINTEGER,

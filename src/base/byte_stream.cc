@@ -249,14 +249,26 @@ const char* CompressionName(Compression compression) {
   return "none";
 }
 
+namespace {
+
+Compression CompressionOf(std::string_view head) {
+  if (head.starts_with("\x1f\x8b")) return Compression::kGzip;
+  if (head == "\x28\xb5\x2f\xfd") return Compression::kZstd;
+  // A skippable frame, as pzstd puts in front of each of its own.
+  if (head.size() == 4 && (head[0] & '\xf0') == '\x50' && head.ends_with("\x2a\x4d\x18")) {
+    return Compression::kZstd;
+  }
+  return Compression::kNone;
+}
+
+}  // namespace
+
 Result<OpenedStream> Decompress(std::unique_ptr<ByteStream> source) {
   std::vector<char> head(4);
   TELLTALE_ASSIGN(const size_t got, source->Read(std::span(head)));
   head.resize(got);
-  const std::string_view magic(head.data(), head.size());
   OpenedStream opened;
-  if (magic.starts_with("\x1f\x8b")) opened.compression = Compression::kGzip;
-  if (magic == "\x28\xb5\x2f\xfd") opened.compression = Compression::kZstd;
+  opened.compression = CompressionOf(std::string_view(head.data(), head.size()));
   ByteStream& rest = *source;
   auto whole = std::make_unique<PushbackStream>(std::move(head), rest, std::move(source));
   switch (opened.compression) {

@@ -2,22 +2,15 @@
 
 #include <algorithm>
 
-#include <xxhash.h>
-
 #include "base/byte_stream.h"
 
 namespace telltale {
-
-Fingerprint::Fingerprint() : block_(XXH3_createState()) { XXH3_128bits_reset(block_.get()); }
-Fingerprint::~Fingerprint() = default;
-
-void Fingerprint::StateDeleter::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
 
 void Fingerprint::Add(std::span<const char> bytes) {
   size_ += bytes.size();
   while (!bytes.empty()) {
     const size_t take = std::min<uint64_t>(bytes.size(), kBlockBytes - block_fill_);
-    XXH3_128bits_update(block_.get(), bytes.data(), take);
+    block_.Add(bytes.data(), take);
     block_fill_ += take;
     bytes = bytes.subspan(take);
     if (block_fill_ == kBlockBytes) EndBlock();
@@ -25,19 +18,18 @@ void Fingerprint::Add(std::span<const char> bytes) {
 }
 
 void Fingerprint::EndBlock() {
-  const XXH128_hash_t digest = XXH3_128bits_digest(block_.get());
-  digests_.push_back(digest.low64);
-  digests_.push_back(digest.high64);
-  XXH3_128bits_reset(block_.get());
+  const Xxh3::Digest digest = block_.Finish();
+  digests_.push_back(digest.low);
+  digests_.push_back(digest.high);
   block_fill_ = 0;
 }
 
 std::string Fingerprint::Finish() {
   if (block_fill_ > 0) EndBlock();
   digests_.push_back(size_);
-  const XXH128_hash_t digest =
-      XXH3_128bits(digests_.data(), digests_.size() * sizeof(digests_.front()));
-  return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);
+  block_.Add(digests_.data(), digests_.size() * sizeof(digests_.front()));
+  const Xxh3::Digest digest = block_.Finish();
+  return fmt::format("{:016x}{:016x}", digest.high, digest.low);
 }
 
 Result<std::string> FingerprintOfFile(const std::string& path, uint64_t size) {

@@ -5,25 +5,18 @@
 // first bytes, and blocks of one file can be digested on several cores.
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-
-struct XXH3_state_s;
+#include "base/xxh3_update.h"
 
 namespace telltale {
 
 class Fingerprint {
  public:
   static constexpr uint64_t kBlockBytes = uint64_t{4} << 20;
-
-  Fingerprint();
-  ~Fingerprint();
-  Fingerprint(const Fingerprint&) = delete;
-  Fingerprint& operator=(const Fingerprint&) = delete;
 
   void Add(std::span<const char> bytes);
   uint64_t size() const { return size_; }
@@ -34,10 +27,7 @@ class Fingerprint {
  private:
   void EndBlock();
 
-  struct StateDeleter {
-    void operator()(XXH3_state_s* state) const;
-  };
-  std::unique_ptr<XXH3_state_s, StateDeleter> block_;
+  Xxh3 block_;
   uint64_t block_fill_ = 0;
   uint64_t size_ = 0;
   std::vector<uint64_t> digests_;

@@ -14,6 +14,8 @@ Result<std::string_view> LineWindow::Next() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
+  // What lay behind a cut line may have widened it.
+  if (buffer_.size() > max_line_bytes_ + kPadding) buffer_.resize(max_line_bytes_ + kPadding);
   while (true) {
     if (!at_end_) {
       TELLTALE_ASSIGN(const size_t got,
@@ -35,7 +37,6 @@ Result<std::string_view> LineWindow::Next() {
     }
     scanned = end_;
     if (end_ >= max_line_bytes_) {
-      cut_line_ = true;
       next_offset_ = offset_ + end_;
       const size_t length = max_line_bytes_;
       TELLTALE_TRY(SkipToLineEnd());
@@ -56,6 +57,7 @@ Status LineWindow::SkipToLineEnd() {
       begin_ = end_;
       return {};
     }
+    cut_line_ = true;
     const void* found = std::memchr(rest.data(), '\n', got);
     if (found == nullptr) {
       next_offset_ += got;

@@ -2,6 +2,7 @@
 
 // Whole lines from a byte stream, a window at a time, in bounded memory.
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,13 @@ class LineWindow {
   static constexpr size_t kPadding = 64;
 
   LineWindow(ByteStream& stream, size_t window_bytes, size_t max_line_bytes)
-      : stream_(stream), window_bytes_(window_bytes), max_line_bytes_(max_line_bytes) {}
+      : stream_(stream),
+        window_bytes_(std::min(window_bytes, max_line_bytes)),
+        max_line_bytes_(max_line_bytes) {}
 
   // Moves to the next window: one or more whole lines, each with its '\n', the last line of the
-  // stream perhaps without. Empty at the end. A line of more than max_line_bytes comes alone, cut to
-  // its first max_line_bytes bytes, without '\n', and cut_line() is true for that window.
+  // stream perhaps without. Empty at the end. A line of more than max_line_bytes (with its '\n') comes
+  // alone, cut to its first max_line_bytes bytes, and cut_line() is true for that window.
   Result<std::string_view> Next();
 
   bool cut_line() const { return cut_line_; }

@@ -31,26 +31,26 @@ FoundFile Describe(const fs::path& path, bool named_directly) {
 void WalkFolder(const fs::path& folder, std::vector<FoundFile>& files) {
   std::error_code error;
   std::vector<fs::directory_entry> entries;
-  fs::directory_iterator iterator(folder, error);
-  if (error) {
+  const auto add_failed = [&] {
     FoundFile failed;
     failed.path = folder.string();
     failed.error = error.message();
     files.push_back(std::move(failed));
-    return;
-  }
-  for (; iterator != fs::directory_iterator(); iterator.increment(error)) {
-    if (error) break;
+  };
+  fs::directory_iterator iterator(folder, error);
+  while (!error && iterator != fs::directory_iterator()) {
     entries.push_back(*iterator);
+    iterator.increment(error);
   }
+  if (error) add_failed();
   std::sort(entries.begin(), entries.end());
   for (const fs::directory_entry& entry : entries) {
     if (entry.is_directory(error)) {
       if (!entry.is_symlink(error)) WalkFolder(entry.path(), files);
       continue;
     }
-    // Pipes and sockets inside a folder would block; they are no logs.
-    if (!entry.is_regular_file(error)) continue;
+    // Pipes and sockets inside a folder would block; they are no logs. A link to nothing may be one.
+    if (!entry.is_regular_file(error) && entry.exists(error)) continue;
     files.push_back(Describe(entry.path(), false));
   }
 }
@@ -79,7 +79,9 @@ std::vector<FoundFile> FindFiles(const std::vector<std::string>& paths) {
   }
   // The same file named twice is read once.
   std::unordered_set<std::string> seen;
-  std::erase_if(files, [&](const FoundFile& file) { return !seen.insert(file.path).second; });
+  std::erase_if(files, [&](const FoundFile& file) {
+    return !seen.insert(file.error.empty() ? file.absolute_path : file.path).second;
+  });
   return files;
 }
 

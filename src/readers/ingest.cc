@@ -43,6 +43,20 @@ struct Candidate {
   bool done = false;
 };
 
+// The first and last bytes of a file, as a key; equal files have equal ones.
+std::string EndsOfFile(const std::string& path, uint64_t size_bytes) {
+  constexpr uint64_t kBytes = 4096;
+  std::string ends = std::to_string(size_bytes) + ':';
+  for (const uint64_t offset : {uint64_t{0}, size_bytes > kBytes ? size_bytes - kBytes : 0}) {
+    const auto stream = OpenFileAt(path, offset);
+    if (!stream) return ends;
+    std::string part(kBytes, '\0');
+    const auto got = (*stream)->Read(std::span(part));
+    if (got) ends.append(part, 0, *got);
+  }
+  return ends;
+}
+
 // One ingest from beginning to end.
 class Ingester {
  public:
@@ -148,13 +162,23 @@ void Ingester::FindGrownFile(Candidate& candidate) {
   }
 }
 
-// Copies can only be among files of the same size, and a grown file only among those of the same path:
-// just these are read twice.
+// Copies can only be among files of the same size whose first and last bytes agree too, and a grown file
+// only among those of the same path: just these are read twice.
 Status Ingester::FindCopies() {
+  std::set<uint64_t> known_sizes;
+  for (const KnownSource& known : known_) known_sizes.insert(known.size_bytes);
   std::unordered_map<uint64_t, size_t> with_size;
-  for (const KnownSource& known : known_) ++with_size[known.size_bytes];
   for (const Candidate& candidate : candidates_) {
     if (candidate.found.is_regular) ++with_size[candidate.file.size_bytes];
+  }
+  std::unordered_map<std::string, size_t> with_ends;
+  std::vector<std::string> ends(candidates_.size());
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    const Candidate& candidate = candidates_[i];
+    if (!candidate.found.is_regular || candidate.done) continue;
+    if (with_size[candidate.file.size_bytes] < 2) continue;
+    ends[i] = EndsOfFile(candidate.file.path, candidate.file.size_bytes);
+    ++with_ends[ends[i]];
   }
   std::set<std::string> known_paths;
   for (const KnownSource& known : known_) known_paths.insert(known.path);
@@ -162,7 +186,9 @@ Status Ingester::FindCopies() {
       [&](size_t i) {
         Candidate& candidate = candidates_[i];
         if (!candidate.found.is_regular || candidate.done) return;
-        if (with_size[candidate.file.size_bytes] > 1) {
+        const bool may_be_copy = known_sizes.contains(candidate.file.size_bytes) ||
+                                 (!ends[i].empty() && with_ends.at(ends[i]) > 1);
+        if (may_be_copy) {
           auto fingerprint = FingerprintOfFile(candidate.file.path);
           if (fingerprint) candidate.fingerprint = *fingerprint;
           if (candidate.file.size_bytes == 0) candidate.fingerprint += ":" + candidate.file.path;

@@ -7,6 +7,22 @@
 
 namespace telltale {
 
+namespace {
+
+duckdb_type DuckDbType(ColumnType type) {
+  switch (type) {
+    case ColumnType::kUInt32:
+      return DUCKDB_TYPE_UINTEGER;
+    case ColumnType::kInt64:
+      return DUCKDB_TYPE_BIGINT;
+    case ColumnType::kUInt64:
+      break;
+  }
+  return DUCKDB_TYPE_UBIGINT;
+}
+
+}  // namespace
+
 struct BulkInsert::State {
   Connection* connection = nullptr;
   std::string table;
@@ -33,8 +49,7 @@ Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, s
   duckdb_table_function_set_bind(function, [](duckdb_bind_info info) {
     const auto& bound = *static_cast<const State*>(duckdb_bind_get_extra_info(info));
     for (size_t i = 0; i < bound.columns.size(); ++i) {
-      duckdb_logical_type type = duckdb_create_logical_type(
-          bound.columns[i] == ColumnType::kUInt32 ? DUCKDB_TYPE_UINTEGER : DUCKDB_TYPE_BIGINT);
+      duckdb_logical_type type = duckdb_create_logical_type(DuckDbType(bound.columns[i]));
       duckdb_bind_add_result_column(info, fmt::format("c{}", i).c_str(), type);
       duckdb_destroy_logical_type(&type);
     }

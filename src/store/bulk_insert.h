@@ -16,11 +16,11 @@ struct _duckdb_appender;
 
 namespace telltale {
 
-enum class ColumnType { kUInt32, kInt64 };
+enum class ColumnType { kUInt32, kInt64, kUInt64 };
 
 class BulkInsert {
  public:
-  // Writes up to `capacity` rows, column i at columns[i] (uint32_t* or int64_t*, by type); returns how
+  // Writes up to `capacity` rows, column i at columns[i] (a pointer to values of its type); returns how
   // many. 0 ends the insert.
   using Fill = std::function<size_t(std::span<void* const> columns, size_t capacity)>;
 

@@ -115,6 +115,7 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
   auto database = Database::Open(path, DatabaseOptionsFor(options));
   if (!database) return tl::unexpected(OpenError(path, database.error()));
   std::unique_ptr<Store> store(new Store(path, std::move(database).value()));
+  if (!exists) return store;
   TELLTALE_TRY(store->CheckSchema());
   if (writes) TELLTALE_TRY(store->FindNextIds());
   return store;
@@ -122,35 +123,34 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
 
 Status Store::CheckSchema() {
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, Connect());
-  TELLTALE_ASSIGN(const int64_t marked,
-                  connection->QueryInteger("SELECT count(*) FROM duckdb_tables() "
-                                           "WHERE table_name = 'telltale_store'"));
-  if (marked == 0) {
+  const auto version =
+      connection->QueryInteger("SELECT max(schema_version) FROM main.telltale_store");
+  if (!version) {
     return Fail("{} is a DuckDB file but not a Telltale store; nothing was changed", path_);
   }
-  TELLTALE_ASSIGN(const int64_t version,
-                  connection->QueryInteger("SELECT max(schema_version) FROM telltale_store"));
-  if (version > kSchemaVersion) {
+  if (*version > kSchemaVersion) {
     return Fail("store {} has schema {}, newer than this telltale knows ({}); use a newer telltale",
-                path_, version, kSchemaVersion);
+                path_, *version, kSchemaVersion);
   }
   return {};
 }
 
 Status Store::FindNextIds() {
-  static constexpr const char* kTables[kDimensions] = {"run",          "source",
-                                                       "process",      "communicator",
-                                                       "communicator_rank", "operation_series"};
-  static constexpr const char* kColumns[kDimensions] = {"run",          "source",
-                                                        "process",      "communicator",
-                                                        "communicator_rank", "series"};
-  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, Connect());
-  for (int i = 0; i < kDimensions; ++i) {
-    TELLTALE_ASSIGN(const int64_t next,
-                    connection->QueryInteger(fmt::format("SELECT coalesce(max({}) + 1, 0) FROM {}",
-                                                         kColumns[i], kTables[i])));
-    next_id_[i] = next;
+  static constexpr std::pair<const char*, const char*> kIds[kDimensions] = {
+      {"run", "run"},
+      {"source", "source"},
+      {"process", "process"},
+      {"communicator", "communicator"},
+      {"communicator_rank", "communicator_rank"},
+      {"series", "operation_series"},
+      {"counter", "operation_counter"}};
+  std::string sql = "SELECT ";
+  for (const auto& [column, table] : kIds) {
+    sql += fmt::format("(SELECT coalesce(max({}) + 1, 0) FROM {})::BIGINT, ", column, table);
   }
+  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, Connect());
+  TELLTALE_ASSIGN(const Table table, connection->Query(sql));
+  for (size_t i = 0; i < kDimensions; ++i) next_id_[i] = std::get<int64_t>(table.rows[0][i]);
   return {};
 }
 

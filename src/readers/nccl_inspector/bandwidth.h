@@ -21,10 +21,10 @@ BandwidthFormula FormulaFor(std::string_view operation, uint64_t message_bytes, 
 // round(x, 6) of DuckDB: to the nearest multiple of 1e-6, halves away from zero.
 double RoundToMicro(double value);
 
-// GB/s (1e9) before rounding; 0 when the time is 0.
-inline double AlgorithmBandwidth(double traffic_bytes, uint64_t exec_time_us) {
+// GB/s (1e9) before rounding; 0 when the time is 0. `traffic_gb` is traffic_bytes / 1e9.
+inline double AlgorithmBandwidth(double traffic_gb, uint64_t exec_time_us) {
   if (exec_time_us == 0) return 0;
-  return traffic_bytes / 1e9 / (static_cast<double>(exec_time_us) / 1e6);
+  return traffic_gb / (static_cast<double>(exec_time_us) / 1e6);
 }
 
 // The nearest integer of a non-negative value below 2^52, halves up; exact.

@@ -158,7 +158,7 @@ const char* FastPath::TryPerf(const char* at, const char* end, RankShapes& shape
   }
   if (!ReadMillionths(at, busbw) || !TakeLiteral(at, "}}\n")) return nullptr;
 
-  const double bandwidth = AlgorithmBandwidth(shape->traffic_bytes, exec_time_us);
+  const double bandwidth = AlgorithmBandwidth(shape->traffic_gb, exec_time_us);
   const double bus = exec_time_us == 0 ? 0 : bandwidth * shape->bus_factor;
   if (!Follows(bandwidth, algobw) || !Follows(bus, busbw)) return nullptr;
 
@@ -210,7 +210,7 @@ void FastPath::Learn(std::string_view line, const LineOutcome& outcome) {
   shape.peer = series.key.peer ? static_cast<uint64_t>(*series.key.peer) : 0;
   shape.series = outcome.series;
   shape.next = static_cast<uint32_t>(shapes.shapes.size());
-  shape.traffic_bytes = series.traffic_bytes;
+  shape.traffic_gb = series.traffic_bytes / 1e9;
   shape.bus_factor = series.bus_factor;
   for (const Shape& candidate : shapes.shapes) {
     if (candidate.series == shape.series && candidate.name_part == shape.name_part) return;

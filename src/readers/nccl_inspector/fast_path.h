@@ -37,7 +37,7 @@ class FastPath {
     uint64_t peer = 0;
     uint32_t series = 0;
     uint32_t next = 0;  // the shape that followed last time
-    double traffic_bytes = 0;
+    double traffic_gb = 0;
     double bus_factor = 0;
   };
   // All operations of one communicator rank.

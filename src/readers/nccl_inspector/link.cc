@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "readers/nccl_inspector/loss_kinds.h"
@@ -160,7 +161,6 @@ class RunLinker {
 
  private:
   struct Counter {
-    int64_t communicator_rank = 0;
     uint64_t records = 0;
     uint64_t last_sequence = 0;
     bool runs_known = false;
@@ -251,26 +251,28 @@ Status RunLinker::LoadMembers() {
 Status RunLinker::LoadCounters() {
   const std::array<Cell, 1> run = {run_};
   TELLTALE_ASSIGN(const Table counters, connection_.Query(R"sql(
-      SELECT k.communicator_rank, k.kind, coalesce(k.operation, ''), k.records, k.last_sequence,
-             k.runs_known
+      SELECT k.counter, k.communicator_rank, k.kind, coalesce(k.operation, ''), k.records,
+             k.last_sequence, k.runs_known
       FROM operation_counter k JOIN source s ON s.source = k.source AND s.run = $1)sql",
                                                           run));
+  std::unordered_map<int64_t, Counter*> counter_of_id;
   for (const std::vector<Cell>& row : counters.rows) {
-    Counter& counter = counters_[Integer(row[0])][{CellText(row[1]), CellText(row[2])}];
-    counter.communicator_rank = Integer(row[0]);
-    counter.records += Unsigned(row[3]);
-    counter.last_sequence = std::max(counter.last_sequence, Unsigned(row[4]));
-    counter.runs_known = Integer(row[5]) != 0;
+    Counter& counter = counters_[Integer(row[1])][{CellText(row[2]), CellText(row[3])}];
+    counter.records += Unsigned(row[4]);
+    counter.last_sequence = std::max(counter.last_sequence, Unsigned(row[5]));
+    counter.runs_known = Integer(row[6]) != 0;
+    counter_of_id.emplace(Integer(row[0]), &counter);
   }
   TELLTALE_TRY(connection_.Query(
       R"sql(
-      SELECT r.communicator_rank, r.kind, coalesce(r.operation, ''), r.first_sequence,
-             r.last_sequence, r.after_full_ring
-      FROM sequence_run r JOIN source s ON s.source = r.source AND s.run = $1)sql",
+      SELECT r.counter, r.first_sequence, r.last_sequence, r.after_full_ring
+      FROM sequence_run r
+      JOIN operation_counter k ON k.counter = r.counter
+      JOIN source s ON s.source = k.source AND s.run = $1)sql",
       run, [](const auto&) { return Status(); },
       [&](std::vector<Cell>& row) -> Status {
-        counters_[Integer(row[0])][{CellText(row[1]), CellText(row[2])}].runs.push_back(
-            {Unsigned(row[3]), Unsigned(row[4]), Integer(row[5]) != 0});
+        counter_of_id.at(Integer(row[0]))
+            ->runs.push_back({Unsigned(row[1]), Unsigned(row[2]), Unsigned(row[3]) != 0});
         return {};
       }));
   TELLTALE_ASSIGN(const Table drops, connection_.Query(R"sql(

@@ -60,7 +60,7 @@ bool IsRegular(const Series& series, uint64_t line, const OperationValues& value
       !values.algobw_gbs || !values.busbw_gbs) {
     return false;
   }
-  const double algobw = AlgorithmBandwidth(series.traffic_bytes, *values.exec_time_us);
+  const double algobw = AlgorithmBandwidth(series.traffic_bytes / 1e9, *values.exec_time_us);
   // A time of 0 gives 0 and not 0 times the factor, which may be infinite.
   const double busbw = *values.exec_time_us == 0 ? 0 : algobw * series.bus_factor;
   return Follows(algobw, *values.algobw_gbs) && Follows(busbw, *values.busbw_gbs);
@@ -271,7 +271,7 @@ void SourceBuilder::Append(SourceBuilder&& other) {
         continue;
       }
       // What no longer fits a record of this source is stored whole.
-      const double algobw = AlgorithmBandwidth(part.traffic_bytes, record.exec_time_us);
+      const double algobw = AlgorithmBandwidth(part.traffic_bytes / 1e9, record.exec_time_us);
       const double busbw = record.exec_time_us == 0 ? 0 : algobw * part.bus_factor;
       data_.irregular.push_back({index, record.sequence, part.key.message_bytes,
                                  record.exec_time_us,

@@ -76,13 +76,13 @@ class KeyLayout {
     const Record* begin = records.data();
     const Record* const end = begin + records.size();
     const Record* start = begin;
-    for (const Record* record = begin + 1; record <= end; ++record) {
-      if (record < end && !(IsJump(record[-1], record[0]) && MaySplit(record - start, series))) {
-        continue;
-      }
+    for (const Record* record = begin + 1; record < end; ++record) {
+      const bool split = IsJump(record[-1], record[0]) && MaySplit(record - start, series);
+      if (!split && KeysFit(*start, *record)) continue;
       Emit(start, record, series, out);
       start = record;
     }
+    Emit(start, end, series, out);
   }
 
   // Blocks are rows themselves, so there may be one for so many records, of which `records` more come.
@@ -100,10 +100,23 @@ class KeyLayout {
     return us < 0 || us > kMostUs || lines < 0 || lines > kMostLines || sequence > kMostSequence;
   }
 
+  // Keys have 32 bits, of which one is kept for where the block starts.
+  static bool KeysFit(const Record& first, const Record& record) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    const int64_t us = record.dump_timestamp_us - first.dump_timestamp_us;
+    const int64_t lines = int64_t{record.line} - first.line;
+    return us >= 0 && us < kMost && lines >= 0 && lines < kMost &&
+           int64_t{record.sequence} - first.sequence < kMost;
+  }
+
   // Where every record makes a jump (a producer that only samples), jumps cost less than blocks.
   bool MaySplit(ptrdiff_t records, const SeriesState& series) const {
     return records >= kFewestRecords && blocks_ < allowed_blocks_ &&
            series.blocks < kMaxBlocksOfSeries - 1;
+  }
+
+  static int64_t Wrapped(int64_t key) {
+    return key > std::numeric_limits<int32_t>::max() ? 0 : key;
   }
 
   void Emit(const Record* begin, const Record* end, SeriesState& series,
@@ -118,9 +131,9 @@ class KeyLayout {
     block.block.sequence_offset = int64_t{first.sequence} - next_sequence_key_;
     block.block.timestamp_offset_us = first.dump_timestamp_us - next_timestamp_key_;
     block.block.line_offset = int64_t{first.line} - next_line_key_;
-    next_sequence_key_ = last.sequence - block.block.sequence_offset + 1;
-    next_timestamp_key_ = last.dump_timestamp_us - block.block.timestamp_offset_us + 1;
-    next_line_key_ = last.line - block.block.line_offset + 1;
+    next_sequence_key_ = Wrapped(last.sequence - block.block.sequence_offset + 1);
+    next_timestamp_key_ = Wrapped(last.dump_timestamp_us - block.block.timestamp_offset_us + 1);
+    next_line_key_ = Wrapped(last.line - block.block.line_offset + 1);
     ++blocks_;
     out.push_back(block);
   }
@@ -191,14 +204,18 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::Create(Store& store,
   TELLTALE_ASSIGN(std::unique_ptr<Connection> connection, store.Connect());
   std::unique_ptr<StoreWriter> writer(
       new StoreWriter(store, std::move(connection), max_pending_records));
-  constexpr std::array kColumns = {ColumnType::kInt64, ColumnType::kUInt32, ColumnType::kInt64,
-                                   ColumnType::kInt64, ColumnType::kInt64};
+  constexpr std::array kColumns = {ColumnType::kInt64, ColumnType::kUInt32, ColumnType::kUInt32,
+                                   ColumnType::kUInt32, ColumnType::kUInt32};
+  constexpr std::array kRunColumns = {ColumnType::kUInt32, ColumnType::kUInt64, ColumnType::kUInt64,
+                                      ColumnType::kUInt32};
   constexpr std::array kBlockColumns = {ColumnType::kInt64, ColumnType::kUInt32, ColumnType::kInt64,
                                         ColumnType::kInt64, ColumnType::kInt64};
   TELLTALE_ASSIGN(writer->record_insert_,
                   BulkInsert::Create(*writer->connection_, "operation_record", kColumns));
   TELLTALE_ASSIGN(writer->block_insert_,
                   BulkInsert::Create(*writer->connection_, "operation_block", kBlockColumns));
+  TELLTALE_ASSIGN(writer->run_insert_,
+                  BulkInsert::Create(*writer->connection_, "sequence_run", kRunColumns));
   return writer;
 }
 
@@ -213,11 +230,15 @@ Status StoreWriter::Add(SourceRow row, SourceData data) {
   source->row = std::move(row);
   source->data = std::move(data);
   waiting_.push_back(std::move(source));
-  if (pending_rows_ >= max_pending_records_) return Commit();
+  // Inserts of this size keep DuckDB's vectors full and let all threads end at the same time.
+  constexpr uint64_t kRowsPerInsert = uint64_t{1} << 18;
+  if (pending_rows_ >= std::min(kRowsPerInsert, max_pending_records_)) TELLTALE_TRY(Flush());
+  constexpr uint64_t kRowsPerTransaction = uint64_t{4} << 20;
+  if (uncommitted_rows_ >= kRowsPerTransaction) return Commit();
   return {};
 }
 
-Status StoreWriter::Commit() {
+Status StoreWriter::Flush() {
   if (waiting_.empty()) return {};
   std::vector<Source*> sources;
   for (const auto& source : waiting_) {
@@ -225,18 +246,35 @@ Status StoreWriter::Commit() {
     sources.push_back(source.get());
   }
   const auto write = [&]() -> Status {
-    TELLTALE_TRY(connection_->Run("BEGIN"));
+    if (!in_transaction_) TELLTALE_TRY(connection_->Run("BEGIN"));
+    in_transaction_ = true;
     for (const Source* source : sources) TELLTALE_TRY(RemoveReplaced(source->row));
     TELLTALE_TRY(WriteRecords(sources));
     TELLTALE_TRY(WriteOtherRows(sources));
-    TELLTALE_TRY(WriteDimensions(sources));
-    return connection_->Run("COMMIT");
+    return WriteDimensions(sources);
   };
-  Status status = write();
-  if (!status) (void)connection_->Run("ROLLBACK");
+  const Status status = write();
+  uncommitted_rows_ += pending_rows_;
   waiting_.clear();
   pending_rows_ = 0;
-  return status;
+  return status ? status : Rollback(status);
+}
+
+Status StoreWriter::Rollback(Status failure) {
+  (void)connection_->Run("ROLLBACK");
+  in_transaction_ = false;
+  uncommitted_rows_ = 0;
+  return failure;
+}
+
+Status StoreWriter::Commit() {
+  TELLTALE_TRY(Flush());
+  if (!in_transaction_) return {};
+  const Status status = connection_->Run("COMMIT");
+  if (!status) return Rollback(status);
+  in_transaction_ = false;
+  uncommitted_rows_ = 0;
+  return {};
 }
 
 Status StoreWriter::Begin() {
@@ -327,9 +365,9 @@ Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
   TELLTALE_TRY(record_insert_->Insert([&](std::span<void* const> columns, size_t capacity) {
     auto* block = static_cast<int64_t*>(columns[0]);
     auto* exec_time_us = static_cast<uint32_t*>(columns[1]);
-    auto* sequence_key = static_cast<int64_t*>(columns[2]);
-    auto* timestamp_key = static_cast<int64_t*>(columns[3]);
-    auto* line_key = static_cast<int64_t*>(columns[4]);
+    auto* sequence_key = static_cast<uint32_t*>(columns[2]);
+    auto* timestamp_key = static_cast<uint32_t*>(columns[3]);
+    auto* line_key = static_cast<uint32_t*>(columns[4]);
     size_t rows = 0;
     while (rows < capacity && current < blocks.size()) {
       const BlockRecords& from = blocks[current];
@@ -337,9 +375,10 @@ Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
       for (size_t i = rows; i < rows + count; ++i, ++next) {
         block[i] = from.block.block;
         exec_time_us[i] = next->exec_time_us;
-        sequence_key[i] = next->sequence - from.block.sequence_offset;
-        timestamp_key[i] = next->dump_timestamp_us - from.block.timestamp_offset_us;
-        line_key[i] = next->line - from.block.line_offset;
+        sequence_key[i] = static_cast<uint32_t>(next->sequence - from.block.sequence_offset);
+        timestamp_key[i] =
+            static_cast<uint32_t>(next->dump_timestamp_us - from.block.timestamp_offset_us);
+        line_key[i] = static_cast<uint32_t>(next->line - from.block.line_offset);
       }
       rows += count;
       if (next == from.end && ++current < blocks.size()) next = blocks[current].begin;
@@ -487,13 +526,32 @@ std::vector<SeriesNote> NotesOf(const SeriesKey& key, uint64_t operations, uint6
 
 }  // namespace
 
+namespace {
+
+Status WriteRuns(BulkInsert& insert, const std::vector<std::pair<uint32_t, SequenceRun>>& runs) {
+  if (runs.empty()) return {};
+  size_t next = 0;
+  return insert.Insert([&](std::span<void* const> columns, size_t capacity) {
+    const size_t rows = std::min(capacity, runs.size() - next);
+    for (size_t i = 0; i < rows; ++i, ++next) {
+      static_cast<uint32_t*>(columns[0])[i] = runs[next].first;
+      static_cast<uint64_t*>(columns[1])[i] = runs[next].second.first;
+      static_cast<uint64_t*>(columns[2])[i] = runs[next].second.last;
+      static_cast<uint32_t*>(columns[3])[i] = runs[next].second.after_full_ring ? 1 : 0;
+    }
+    return rows;
+  });
+}
+
+}  // namespace
+
 Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
   LazyAppender source_table(*connection_, "source");
   LazyAppender process_table(*connection_, "process");
   LazyAppender rank_table(*connection_, "communicator_rank");
   LazyAppender series_table(*connection_, "operation_series");
   LazyAppender counter_table(*connection_, "operation_counter");
-  LazyAppender run_table(*connection_, "sequence_run");
+  std::vector<std::pair<uint32_t, SequenceRun>> runs;  // with their counters
   LazyAppender loss_table(*connection_, "ingest_loss");
   for (Source* source : sources) {
     const SourceData& data = source->data;
@@ -561,13 +619,13 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
       const Cell rank = Number(source->rank_ids[tracker.communicator_rank]);
       const Cell kind = std::string(KindName(tracker.kind));
       const bool runs_known = !sampled && !tracker.too_many_runs;
-      TELLTALE_TRY(counter_table.Append({id, rank, kind, TextOrNull(tracker.operation),
-                                         Unsigned(tracker.records), Unsigned(tracker.Highest()),
-                                         runs_known}));
+      const int64_t counter = store_.NextId(Store::kCounter);
+      TELLTALE_TRY(counter_table.Append({Number(counter), id, rank, kind,
+                                         TextOrNull(tracker.operation), Unsigned(tracker.records),
+                                         Unsigned(tracker.Highest()), runs_known}));
       if (!runs_known) continue;
       for (const SequenceRun& run : tracker.runs) {
-        TELLTALE_TRY(run_table.Append({id, rank, kind, TextOrNull(tracker.operation),
-                                       Unsigned(run.first), Unsigned(run.last), run.after_full_ring}));
+        runs.emplace_back(static_cast<uint32_t>(counter), run);
       }
     }
     const SourceRow& row = source->row;
@@ -578,9 +636,10 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
          first_us > last_us ? Cell() : Number(last_us), TextOrNull(row.damage), Cell()}));
   }
   for (LazyAppender* appender : {&source_table, &process_table, &rank_table, &series_table,
-                                 &counter_table, &run_table, &loss_table}) {
+                                 &counter_table, &loss_table}) {
     TELLTALE_TRY(appender->Close());
   }
+  TELLTALE_TRY(WriteRuns(*run_insert_, runs));
   return connection_->Run(
       "UPDATE source SET ingested_at = now()::TIMESTAMP WHERE ingested_at IS NULL");
 }
@@ -599,8 +658,12 @@ Status StoreWriter::RemoveReplaced(const SourceRow& row) {
                     table),
         source));
   }
+  TELLTALE_TRY(connection_->Run(
+      "DELETE FROM sequence_run WHERE counter IN "
+      "(SELECT counter FROM operation_counter WHERE source = $1)",
+      source));
   for (const char* table : {"dump_stats", "proxy_op", "proxy_step", "operation_series",
-                            "operation_counter", "sequence_run", "communicator_rank", "process",
+                            "operation_counter", "communicator_rank", "process",
                             "ingest_loss", "source"}) {
     TELLTALE_TRY(connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), source));
   }

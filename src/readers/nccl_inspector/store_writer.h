@@ -1,8 +1,8 @@
 #pragma once
 
-// Writes sources into the store's tables. Small sources wait until there are enough records for a
-// transaction; a large one gets a transaction of its own, into which its records go part by part.
-// Either way a source is wholly in or wholly out.
+// Writes sources into the store's tables. Small sources wait until there are enough records for an
+// insert, and share a transaction; a large one gets a transaction of its own, into which its records go
+// part by part. Either way a source is wholly in or wholly out.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,8 @@ class StoreWriter {
  public:
   static Result<std::unique_ptr<StoreWriter>> Create(Store& store, uint64_t max_pending_records);
 
-  // Takes a whole source; commits when enough has come together.
+  // Takes a whole source; it is sure to be kept after the next Commit (which comes by itself now and
+  // then).
   Status Add(SourceRow row, SourceData data);
 
   // A large source: Begin, then WritePart as often as needed (it empties the rows of `data` and keeps
@@ -54,6 +55,8 @@ class StoreWriter {
   struct Source;
   StoreWriter(Store& store, std::unique_ptr<Connection> connection, uint64_t max_pending_records);
 
+  Status Flush();
+  Status Rollback(Status failure);
   void AllocateIds(Source& source);
   Status WriteRecords(std::span<Source* const> sources);
   Status WriteOtherRows(std::span<Source* const> sources);
@@ -64,8 +67,11 @@ class StoreWriter {
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<BulkInsert> record_insert_;
   std::unique_ptr<BulkInsert> block_insert_;
+  std::unique_ptr<BulkInsert> run_insert_;
   uint64_t max_pending_records_;
-  uint64_t pending_rows_ = 0;
+  uint64_t pending_rows_ = 0;      // of waiting_
+  uint64_t uncommitted_rows_ = 0;  // flushed into the open transaction
+  bool in_transaction_ = false;
   std::vector<std::unique_ptr<Source>> waiting_;
   std::unique_ptr<Source> large_;
 };
