@@ -5,7 +5,7 @@
 namespace telltale {
 
 std::string BytesText(double bytes) {
-  if (bytes < 1000) return fmt::format("{:.0f} bytes", bytes);
+  if (bytes < 999.5) return fmt::format("{:.0f} bytes", bytes);
   for (const char* unit : {"kB", "MB", "GB", "TB"}) {
     bytes /= 1000;
     if (bytes < 999.5) return fmt::format("{:.{}f} {}", bytes, bytes < 9.95 ? 1 : 0, unit);

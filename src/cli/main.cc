@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/commands/list.h"
+#include "cli/output.h"
 
 namespace telltale::cli {
 namespace {
@@ -54,6 +55,12 @@ int Run(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    const std::vector<std::string> words = app.remaining(true);
+    if (words.empty()) return app.exit(error), kExitUsage;
+    fmt::print(stderr, "telltale: there is no command {}; `telltale --help` lists them\n",
+               Visible(words.front()));
+    return kExitUsage;
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? 0 : kExitUsage;

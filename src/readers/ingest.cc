@@ -18,10 +18,6 @@ namespace telltale {
 namespace {
 
 constexpr size_t kHeadBytes = size_t{64} << 10;
-// Plain files from this size on are read by all threads together.
-constexpr uint64_t kLargeFileBytes = uint64_t{256} << 20;
-// Records in memory over all threads, before they go to the store (about 24 bytes each).
-constexpr uint64_t kPendingRecords = uint64_t{4} << 20;
 
 unsigned ThreadCount(unsigned asked) {
   return asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
@@ -106,6 +102,13 @@ Status Ingester::LoadKnown() {
   for (const std::vector<Cell>& row : table.rows) {
     known_.push_back({std::get<int64_t>(row[0]), CellText(row[1]),
                       static_cast<uint64_t>(std::get<int64_t>(row[2])), CellText(row[3])});
+  }
+  // An ingest that was killed after its sources were in, but before they were joined.
+  TELLTALE_ASSIGN(const Table unlinked,
+                  connection->Query("SELECT DISTINCT s.run FROM source s JOIN communicator_rank c "
+                                    "USING (source) WHERE c.communicator IS NULL"));
+  for (const std::vector<Cell>& row : unlinked.rows) {
+    touched_runs_.insert(std::get<int64_t>(row[0]));
   }
   return {};
 }
@@ -232,7 +235,7 @@ void Ingester::StoreFailed(const Error& error) {
 
 Result<std::vector<std::unique_ptr<SourceWorker>>> Ingester::MakeWorkers(unsigned parsers) {
   WorkerOptions worker_options;
-  worker_options.max_pending_records = std::max<uint64_t>(kPendingRecords / threads_, 1 << 16);
+  worker_options.max_pending_records = std::max<uint64_t>(options_.pending_records / threads_, 1);
   worker_options.parsers = parsers;
   worker_options.on_progress = [this](uint64_t bytes) { Progress(bytes); };
   worker_options.is_copy = [this](const std::string& fingerprint, const std::string& path,
@@ -270,7 +273,7 @@ void Ingester::IngestOne(Candidate& candidate, std::vector<std::unique_ptr<Sourc
   }
   SourceWorker& worker = *workers[static_cast<size_t>(format - formats.begin())];
   const bool large = candidate.found.is_regular && opened->compression == Compression::kNone &&
-                     candidate.file.size_bytes >= kLargeFileBytes;
+                     candidate.file.size_bytes >= options_.large_file_bytes;
   Status status;
   if (large) {
     status = worker.IngestLarge(candidate.file, report);
@@ -289,8 +292,8 @@ void Ingester::IngestOne(Candidate& candidate, std::vector<std::unique_ptr<Sourc
 }
 
 Status Ingester::IngestAll() {
-  const auto is_large = [](const Candidate& candidate) {
-    return candidate.found.is_regular && candidate.file.size_bytes >= kLargeFileBytes;
+  const auto is_large = [this](const Candidate& candidate) {
+    return candidate.found.is_regular && candidate.file.size_bytes >= options_.large_file_bytes;
   };
   std::vector<size_t> large, small;
   for (size_t i = 0; i < candidates_.size(); ++i) {

@@ -15,6 +15,10 @@ struct IngestOptions {
   std::vector<std::string> paths;  // files, folders (recursive) or "-" for standard input
   std::string run;                 // name of the run; empty: one run for each folder
   unsigned threads = 0;            // 0: as many as there are cores
+  // Plain files from this size on are read by all threads together.
+  uint64_t large_file_bytes = uint64_t{256} << 20;
+  // Records in memory over all threads, before they go to the store (about 24 bytes each).
+  uint64_t pending_records = uint64_t{4} << 20;
   // Called now and then with the bytes read so far and in all; thread safe.
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
 };

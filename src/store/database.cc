@@ -144,7 +144,7 @@ class Statement {
 
 // DuckDB writes types that have no cell of their own (decimals, times, lists …) as text best itself:
 // the statement is run again inside a cast of just those columns.
-std::string WithTextColumns(duckdb_prepared_statement statement, const std::string& sql,
+std::string WithTextColumns(duckdb_prepared_statement statement, std::string_view sql,
                             idx_t columns) {
   std::string list;
   bool any = false;
@@ -158,11 +158,33 @@ std::string WithTextColumns(duckdb_prepared_statement statement, const std::stri
   if (!any) return {};
   std::string names;
   for (idx_t i = 0; i < columns; ++i) names += fmt::format("{}c{}", i > 0 ? ", " : "", i);
-  std::string inner = sql;
-  while (!inner.empty() && (inner.back() == ';' || std::isspace(static_cast<unsigned char>(inner.back())))) {
-    inner.pop_back();
+  while (!sql.empty() && (sql.back() == ';' || std::isspace(static_cast<unsigned char>(sql.back())))) {
+    sql.remove_suffix(1);
   }
-  return fmt::format("SELECT {} FROM ({}\n) AS telltale_rows({})", list, inner, names);
+  return fmt::format("SELECT {} FROM ({}\n) AS telltale_rows({})", list, sql, names);
+}
+
+// Puts the statement with such columns cast in the place of `statement`, if it has any.
+Status CastToText(duckdb_connection connection, std::string_view sql,
+                  std::span<const Cell> parameters, idx_t columns,
+                  std::unique_ptr<Statement>& statement) {
+  const std::string with_text = WithTextColumns(statement->handle, sql, columns);
+  if (with_text.empty()) return {};
+  auto cast = Statement::Prepare(connection, with_text, parameters);
+  // What does not fit into a subquery may be a comment behind the last semicolon.
+  constexpr int kMostComments = 8;
+  for (int i = 0; !cast && i < kMostComments; ++i) {
+    const size_t line_comment = sql.rfind("--");
+    const size_t block_comment = sql.rfind("/*");
+    if (line_comment == std::string_view::npos && block_comment == std::string_view::npos) break;
+    // npos + 1 is 0.
+    sql = sql.substr(0, std::max(line_comment + 1, block_comment + 1) - 1);
+    auto shorter = Statement::Prepare(
+        connection, WithTextColumns(statement->handle, sql, columns), parameters);
+    if (shorter) cast = std::move(shorter);
+  }
+  TELLTALE_ASSIGN(statement, std::move(cast));
+  return {};
 }
 
 std::string TypeName(duckdb_logical_type logical, duckdb_type type) {
@@ -306,12 +328,8 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
   }
   const duckdb_statement_type kind = duckdb_prepared_statement_type(statement->handle);
   if (kind == DUCKDB_STATEMENT_TYPE_SELECT) {
-    const std::string with_text = WithTextColumns(statement->handle, sql, column_count);
-    if (!with_text.empty()) {
-      TELLTALE_ASSIGN(statement, Statement::Prepare(handle_, with_text, parameters));
-    }
+    TELLTALE_TRY(CastToText(handle_, sql, parameters, column_count, statement));
   }
-  TELLTALE_TRY(on_columns(columns));
 
   duckdb_pending_result pending = nullptr;
   duckdb_result result{};
@@ -324,22 +342,32 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
     return Fail("{}", error);
   }
   Status status;
+  std::vector<duckdb_type> types(column_count);
+  for (idx_t i = 0; i < column_count && status; ++i) {
+    types[i] = duckdb_column_type(&result, i);
+    if (HasOwnCell(types[i])) continue;
+    status = Fail("column {} has type {}, which only a SELECT can give", columns[i].name,
+                  columns[i].type);
+  }
   std::vector<Cell> row(column_count);
+  bool first = true;
   while (status) {
     duckdb_data_chunk chunk = duckdb_fetch_chunk(result);
     if (chunk == nullptr) {
       if (const char* error = duckdb_result_error(&result); error != nullptr && *error != '\0') {
         status = Fail("{}", Readable(error));
+        break;
       }
-      break;
     }
+    // Only now is it sure that there is an answer.
+    if (first) status = on_columns(columns);
+    first = false;
+    if (chunk == nullptr) break;
     const idx_t rows = duckdb_data_chunk_get_size(chunk);
-    std::vector<duckdb_type> types(column_count);
-    for (idx_t i = 0; i < column_count; ++i) types[i] = duckdb_column_type(&result, i);
     for (idx_t r = 0; r < rows && status; ++r) {
       for (idx_t i = 0; i < column_count; ++i) {
         duckdb_vector vector = duckdb_data_chunk_get_vector(chunk, i);
-        row[i] = HasOwnCell(types[i]) ? CellAt(vector, types[i], r) : Cell(std::string("?"));
+        row[i] = CellAt(vector, types[i], r);
         if (big[i] && std::holds_alternative<std::string>(row[i])) {
           row[i] = BigInteger{std::get<std::string>(row[i])};
         }
@@ -359,9 +387,12 @@ Result<int64_t> Connection::QueryInteger(const std::string& sql, std::span<const
   if (table.rows.size() != 1 || table.rows[0].size() != 1) return Fail("one value expected: {}", sql);
   const Cell& cell = table.rows[0][0];
   if (const auto* value = std::get_if<int64_t>(&cell)) return *value;
-  if (const auto* value = std::get_if<uint64_t>(&cell)) return static_cast<int64_t>(*value);
   if (const auto* value = std::get_if<bool>(&cell)) return *value ? 1 : 0;
-  if (const auto* value = std::get_if<BigInteger>(&cell)) return std::stoll(value->digits);
+  const std::string text = CellText(cell);
+  int64_t integer = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), integer);
+  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  if (whole && !std::holds_alternative<double>(cell)) return integer;
   if (std::holds_alternative<std::monostate>(cell)) return 0;
   return Fail("an integer expected: {}", sql);
 }

@@ -54,8 +54,19 @@ DatabaseOptions DatabaseOptionsFor(const StoreOptions& options) {
   return {options.access, options.threads, options.memory_limit, options.external_access};
 }
 
+// Renames without replacing; returns the error number, 0 for none.
+int MoveIntoPlace(const std::string& draft, const std::string& path) {
+  if (renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  // File systems that cannot do this, such as NFS, can link.
+  if (link(draft.c_str(), path.c_str()) != 0) return errno;
+  (void)unlink(draft.c_str());
+  return 0;
+}
+
 // A new store is made under another name and moved into place, so that a kill leaves no half store.
-Status CreateStore(const std::string& path) {
+// False when another process was faster.
+Result<bool> CreateStore(const std::string& path) {
   const std::string draft = fmt::format("{}.new-{}", path, getpid());
   const auto remove_draft = [&] {
     std::error_code ignored;
@@ -85,12 +96,11 @@ Status CreateStore(const std::string& path) {
     remove_draft();
     return Fail("a new store cannot be made at {}: {}", path, status.error().message);
   }
-  if (std::rename(draft.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    remove_draft();
-    return Fail("a new store cannot be made at {}: {}", path, SystemErrorText(error));
-  }
-  return {};
+  const int error = MoveIntoPlace(draft, path);
+  if (error == 0) return true;
+  remove_draft();
+  if (error == EEXIST) return false;
+  return Fail("a new store cannot be made at {}: {}", path, SystemErrorText(error));
 }
 
 }  // namespace
@@ -101,12 +111,18 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
   if (exists && S_ISDIR(status.st_mode)) return Fail("store {} is a folder, not a file", path);
   if (exists && !S_ISREG(status.st_mode)) return Fail("store {} is not a regular file", path);
   const bool writes = options.access == Access::kReadWrite;
+  bool is_new = false;
   if (!exists) {
     if (!options.create) {
       return Fail("there is no store {}; make one with `telltale ingest PATH…`, or name it with --store",
                   path);
     }
-    TELLTALE_TRY(CreateStore(path));
+    // DuckDB would write what is in the old store's log into the new one.
+    if (stat((path + ".wal").c_str(), &status) == 0) {
+      return Fail("there is no store {0}, but its log {0}.wal is left; put the store back, or remove the "
+                  "log", path);
+    }
+    TELLTALE_ASSIGN(is_new, CreateStore(path));
   } else if (!IsDuckDbFile(path)) {
     return Fail("{} is not a Telltale store (not a DuckDB file); nothing was changed", path);
   } else if (writes && access(path.c_str(), W_OK) != 0) {
@@ -115,7 +131,7 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
   auto database = Database::Open(path, DatabaseOptionsFor(options));
   if (!database) return tl::unexpected(OpenError(path, database.error()));
   std::unique_ptr<Store> store(new Store(path, std::move(database).value()));
-  if (!exists) return store;
+  if (is_new) return store;
   TELLTALE_TRY(store->CheckSchema());
   if (writes) TELLTALE_TRY(store->FindNextIds());
   return store;
@@ -128,6 +144,7 @@ Status Store::CheckSchema() {
   if (!version) {
     return Fail("{} is a DuckDB file but not a Telltale store; nothing was changed", path_);
   }
+  if (*version < 1) return Fail("store {} does not say which schema it has: it is damaged", path_);
   if (*version > kSchemaVersion) {
     return Fail("store {} has schema {}, newer than this telltale knows ({}); use a newer telltale",
                 path_, *version, kSchemaVersion);

@@ -339,6 +339,22 @@ std::vector<std::string> SortedFactsOf(const SourceData& data) {
   return facts;
 }
 
+testing::AssertionResult SameFacts(const std::vector<std::string>& left,
+                                   const std::vector<std::string>& right) {
+  const size_t common = std::min(left.size(), right.size());
+  size_t at = 0;
+  while (at < common && left[at] == right[at]) ++at;
+  if (at == left.size() && at == right.size()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << fmt::format(
+             "{} and {} facts; the first that differ:\n{}\n{}", left.size(), right.size(),
+             at < left.size() ? left[at] : "(none)", at < right.size() ? right[at] : "(none)");
+}
+
+testing::AssertionResult SameText(const std::string& left, const std::string& right) {
+  if (left == right) return testing::AssertionSuccess();
+  return SameFacts(LinesOf(left), LinesOf(right));
+}
+
 uint64_t LossesOf(const SourceData& data, std::string_view kind) {
   uint64_t count = 0;
   for (const Loss& loss : data.losses) count += loss.kind->name == kind ? loss.count : 0;
@@ -371,6 +387,10 @@ IngestReport TestStore::Ingest(std::vector<std::string> paths, const std::string
   options.paths = std::move(paths);
   options.run = run;
   options.threads = threads;
+  return Ingest(options);
+}
+
+IngestReport TestStore::Ingest(const IngestOptions& options) {
   auto report = telltale::Ingest(*store_, options);
   EXPECT_TRUE(report.has_value()) << report.error().message;
   return report ? std::move(*report) : IngestReport();

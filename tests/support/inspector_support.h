@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "readers/ingest.h"
 #include "readers/nccl_inspector/records.h"
 #include "store/store.h"
@@ -94,6 +96,11 @@ std::string TextOf(const nccl_inspector::SourceData& data);
 // that were put together from parts.
 std::vector<std::string> SortedFactsOf(const nccl_inspector::SourceData& data);
 
+// That both have the same facts; says the first that differ.
+testing::AssertionResult SameText(const std::string& left, const std::string& right);
+testing::AssertionResult SameFacts(const std::vector<std::string>& left,
+                                   const std::vector<std::string>& right);
+
 // How many were lost, by the kind's name; 0 if none. LineLosses: of class line together.
 uint64_t LossesOf(const nccl_inspector::SourceData& data, std::string_view kind);
 uint64_t LineLossesOf(const nccl_inspector::SourceData& data);
@@ -106,6 +113,7 @@ class TestStore {
 
   IngestReport Ingest(std::vector<std::string> paths, const std::string& run = "",
                       unsigned threads = 1);
+  IngestReport Ingest(const IngestOptions& options);
   Store& store() { return *store_; }
   Table Query(const std::string& sql);
   int64_t Integer(const std::string& sql);

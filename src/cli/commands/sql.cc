@@ -1,5 +1,7 @@
 // `telltale sql`: SQL over the store, read-only, streaming its rows.
 
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 
@@ -68,11 +70,25 @@ void PrintStreaming(Connection& connection, const std::string& sql, Format forma
   if (format == Format::kJson) fmt::print("]}}\n");
 }
 
+// SQL that may touch files must not reach the store's own: COPY … TO it would put another file in its
+// place. Looks at everything between quotes.
+void RefuseOwnFile(std::string_view sql, const std::string& store) {
+  for (size_t at = 0; at < sql.size();) {
+    const size_t end = std::min(sql.find_first_of("'\"$", at), sql.size());
+    std::error_code ignored;
+    if (std::filesystem::equivalent(sql.substr(at, end - at), store, ignored)) {
+      throw CommandFailure("SQL cannot touch the store's own file; its tables are there without it");
+    }
+    at = end + 1;
+  }
+}
+
 void RunSql(SqlCommand options, const GlobalOptions& global) {
   if (options.sql == "-") {
     options.sql.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
   }
   const OpenStore opened = OpenForReading(global, options.allow_files);
+  if (options.allow_files) RefuseOwnFile(options.sql, global.store);
   if (!options.allow_files) OkOrThrow(opened.connection->Run("SET lock_configuration = true"));
   if (global.format == Format::kJson || global.format == Format::kCsv) {
     return PrintStreaming(*opened.connection, options.sql, global.format);

@@ -102,6 +102,11 @@ bool WritesHeadersOnce(const Field<std::string>& version) {
   return version && (*version == "v4.3" || *version == "v4.4" || IsNewerVersion(version));
 }
 
+// Ids of processes, ranks and channels; everything else counts something.
+bool MayBeNegative(size_t proxy_op_index) {
+  return proxy_op_index >= kOriginPid && proxy_op_index <= kPeer;
+}
+
 }  // namespace
 
 struct LineParser::Implementation {
@@ -151,7 +156,7 @@ LineOutcome LineParser::Implementation::Parse(std::string_view line, uint64_t nu
                                               MarkerContext& marker) {
   line_number = number;
   const auto refuse = [&](const LossKind& kind) {
-    marker.TakeUnreadable();
+    marker.TakeUnreadable(line);
     LineOutcome outcome;
     outcome.loss = &kind;
     return outcome;
@@ -206,6 +211,7 @@ LineOutcome LineParser::Implementation::Parse(std::string_view line, uint64_t nu
   Metadata metadata;
   uint32_t rank = 0;
   Field<uint64_t> dump_timestamp_us;
+  bool is_newer_version = false;
   if (header_object) {
     Header header;
     if (const LossKind* loss = ReadHeader(*header_object, header)) return refuse(*loss);
@@ -222,7 +228,8 @@ LineOutcome LineParser::Implementation::Parse(std::string_view line, uint64_t nu
     rank = builder.CommunicatorRank(key);
     dump_timestamp_us = metadata.dump_timestamp_us;
     if (!is_marker) marker.SawOwnHeader();
-    if (IsNewerVersion(metadata.process.format_version)) {
+    is_newer_version = IsNewerVersion(metadata.process.format_version);
+    if (is_newer_version) {
       builder.AddLoss(kNewerVersion, 1, line_number, {}, *metadata.process.format_version);
     }
   } else {
@@ -238,7 +245,10 @@ LineOutcome LineParser::Implementation::Parse(std::string_view line, uint64_t nu
 
   if (is_marker) return AddDumpStats(*payload, rank, metadata, marker);
   if (payload_kind == PayloadKind::kProxy) return AddProxy(*payload, rank, dump_timestamp_us);
-  return AddPerf(perf, kind, rank, dump_timestamp_us);
+  LineOutcome outcome = AddPerf(perf, kind, rank, dump_timestamp_us);
+  // Such lines are counted one by one, which the fast path does not do.
+  if (is_newer_version) outcome.is_operation = false;
+  return outcome;
 }
 
 const LossKind* LineParser::Implementation::ReadHeader(const dom::object& object, Header& header) {
@@ -552,7 +562,8 @@ const LossKind* LineParser::Implementation::ReadProxyTrace(const dom::object& ob
       const auto step_key = std::find(kProxyStepKeys.begin(), kProxyStepKeys.end(), key);
       if (op_key == kProxyOpKeys.end() && step_key == kProxyStepKeys.end()) UnknownKey(key);
       if (op_key != kProxyOpKeys.end()) {
-        good = Read(value, op.numbers[static_cast<size_t>(op_key - kProxyOpKeys.begin())]);
+        const auto index = static_cast<size_t>(op_key - kProxyOpKeys.begin());
+        good = Read(value, op.numbers[index]) && (MayBeNegative(index) || *op.numbers[index] >= 0);
       }
       if (step_key != kProxyStepKeys.end()) {
         good = good && Read(value, step.numbers[static_cast<size_t>(step_key - kProxyStepKeys.begin())]);

@@ -28,7 +28,7 @@ uint64_t RecordsOf(const SourceData& data) {
 // Parses with both paths, which must agree, and holds rows + losses against the lines.
 SourceData Read(std::string_view bytes) {
   Parsed parsed = Parse(bytes);
-  EXPECT_EQ(TextOf(parsed.data), TextOf(Parse(bytes, false).data));
+  EXPECT_TRUE(SameText(TextOf(parsed.data), TextOf(Parse(bytes, false).data)));
   EXPECT_EQ(parsed.data.lines, LinesOf(bytes).size());
   EXPECT_EQ(parsed.data.lines, parsed.data.rows + LineLossesOf(parsed.data));
   return std::move(parsed.data);
@@ -139,7 +139,7 @@ TEST(LineParser, WindowsLineEnds) {
     unix_text += text;
     windows_text += text.substr(0, text.size() - 1) + "\r\n";
   }
-  EXPECT_EQ(TextOf(Read(windows_text)), TextOf(Read(unix_text)));
+  EXPECT_TRUE(SameText(TextOf(Read(windows_text)), TextOf(Read(unix_text))));
 }
 
 TEST(LineParser, LineOfTwentyMegabytes) {
@@ -233,7 +233,8 @@ TEST(LineParser, SeriesThatDifferInOneThing) {
   const auto p2p = [](InspectorLine& line) {
     line.is_p2p = true;
     line.operation = "Send";
-    line.algorithm = line.protocol = std::nullopt;
+    line.algorithm.reset();
+    line.protocol.reset();
   };
   add([](InspectorLine&) {});
   add([](InspectorLine& line) { line.operation = "AllGather"; });
@@ -307,7 +308,7 @@ TEST(LineParser, KeysInAnyOrder) {
       R"("inspector_output_format_version":"v4.2"},)"
       R"( "header" : { "nnodes":1,"n_ranks":2 , "rank":0,"comm_name":"WORLD","id":"0xabc"}})"
       "\n";
-  EXPECT_EQ(TextOf(Read(shuffled)), TextOf(Read(line.Text())));
+  EXPECT_TRUE(SameText(TextOf(Read(shuffled)), TextOf(Read(line.Text()))));
 }
 
 TEST(LineParser, UnknownKeysAtEveryLevel) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace telltale::nccl_inspector {
 
@@ -22,20 +23,27 @@ class MarkerContext {
     total_left_ = announced[0] + announced[1] + announced[2];
     headerless_format_ = headerless_format;
     own_headers_seen_ = false;
+    closed_ = false;
   }
 
   // Whether a headerless line of this kind belongs to the marker; takes it from the budget.
   bool Take(PayloadKind kind) {
     uint64_t& left = left_[static_cast<size_t>(kind)];
-    if (left == 0 || total_left_ == 0) return false;
+    if (left == 0 || total_left_ == 0 || closed_) return false;
     --left;
     --total_left_;
     return true;
   }
 
-  // A line that could not be read: it was one of the announced ones.
-  void TakeUnreadable() {
-    if (total_left_ > 0) --total_left_;
+  // A line that could not be read: it was one of the announced ones. But where it holds the next marker
+  // (a writer that fails inside a batch leaves half a line, and the next marker comes right behind
+  // it), what follows is that marker's, whose communicator is not known.
+  void TakeUnreadable(std::string_view line) {
+    if (line.find(R"("dump_stats")") != std::string_view::npos) {
+      closed_ = true;
+    } else if (total_left_ > 0) {
+      --total_left_;
+    }
   }
 
   // A payload line with a header of its own (v4.1, v4.2, early v4.3) needs no marker.
@@ -54,6 +62,7 @@ class MarkerContext {
   uint64_t total_left_ = 0;
   bool headerless_format_ = false;
   bool own_headers_seen_ = false;
+  bool closed_ = false;
 };
 
 }  // namespace telltale::nccl_inspector

@@ -169,7 +169,14 @@ inline constexpr std::array kProxyOpKeys = {
 };
 inline constexpr std::array kProxyOpEvents = {"proxy_op_start", "proxy_op_in_progress",
                                               "proxy_op_stop"};
-enum ProxyOpIndex { kProxyOpSn = 3, kChannelId = 6, kPeer = 7, kTransSize = 13, kTotalUs = 14 };
+enum ProxyOpIndex {
+  kProxyOpSn = 3,
+  kOriginPid = 4,
+  kChannelId = 6,
+  kPeer = 7,
+  kTransSize = 13,
+  kTotalUs = 14
+};
 
 struct ProxyOp {
   uint32_t communicator_rank = 0;

@@ -7,7 +7,7 @@ namespace telltale::nccl_inspector {
 void SourceParser::ParseWindow(std::string_view window, bool cut_line) {
   if (cut_line) {
     ++line_number_;
-    marker_.TakeUnreadable();
+    marker_.TakeUnreadable(window);
     CountLoss(kLineTooLong);
     builder_.data().lines = line_number_;
     return;
