@@ -4,6 +4,8 @@
 add_library(telltale_options INTERFACE)
 target_compile_options(telltale_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  # In clang, -Wconversion holds -Wsign-conversion; in g++ it does not.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>
   $<$<BOOL:${TELLTALE_WERROR}>:-Werror>
   # g++ 12 finds overlapping copies in std::string's own code (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)

@@ -18,8 +18,8 @@ packages="
   clang-format-14"
 for group in "$@"; do
   case $group in
-    tidy) packages="$packages clang-tidy-14" ;;
-    fuzz) packages="$packages clang-14 libclang-rt-14-dev" ;;
+    tidy) packages="$packages clang-tidy-16" ;;
+    fuzz) packages="$packages clang-16 libclang-rt-16-dev" ;;
     *)
       echo "setup: unknown group \"$group\"; the groups are: tidy fuzz" >&2
       exit 2

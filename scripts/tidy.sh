@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs clang-tidy 14 over all C++ code that build/release knows, or over the files named.
+# Runs clang-tidy 16 over all C++ code that build/release knows, or over the files named.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 pattern="^$PWD/(src|simulate|tests|bench)/.*\.cc$"
 [ $# -eq 0 ] || pattern="($(echo "$*" | tr ' ' '|'))$"
 # The compile commands are g++'s.
-run-clang-tidy-14 -quiet -extra-arg=-Wno-unknown-warning-option -p build/release -j "$(nproc)" "$pattern"
+run-clang-tidy-16 -quiet -extra-arg=-Wno-unknown-warning-option -p build/release -j "$(nproc)" "$pattern"

@@ -1,6 +1,7 @@
 // `telltale ingest` as a person uses it.
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -92,14 +93,16 @@ TEST_F(CliIngestTest, AFolder) {
 TEST_F(CliIngestTest, TheTextSaysTheSame) {
   const Outcome outcome = Telltale({"--store", StorePath(), "ingest", *job_ / "job"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_TRUE(outcome.out.starts_with("16 sources into " + StorePath() + ": 1,602 lines, 1,602 rows, 0 lost; "))
+  EXPECT_TRUE(outcome.out.starts_with("16 sources into " + StorePath() +
+                                      ": 1,602 lines, 1,602 rows, 0 lost; "))
       << outcome.out;
   EXPECT_EQ(outcome.err, "") << "no progress where there is no terminal";
 }
 
 TEST_F(CliIngestTest, ASecondTimeChangesNothing) {
   ASSERT_EQ(Ingest({*job_ / "job"}).code, 0);
-  const std::string before = Sql("FROM operations ORDER BY ALL") + Sql("FROM communicator ORDER BY ALL");
+  const std::string before =
+      Sql("FROM operations ORDER BY ALL") + Sql("FROM communicator ORDER BY ALL");
   const Outcome outcome = Ingest({*job_ / "job"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const Json json(outcome.out);
@@ -143,7 +146,10 @@ TEST_F(CliIngestTest, APipeByItsName) {
   Call call;
   call.arguments = {"--store", StorePath(), "ingest", pipe};
   Running running(call);
-  WriteFile(pipe, ReadFile(files_[0]));
+  const std::string text = ReadFile(files_[0]);
+  const int writer = OpenPipe(pipe);
+  EXPECT_EQ(write(writer, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  close(writer);
   const Outcome outcome = running.Wait();
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(Sql("SELECT count(*) FROM operations"), "78\n");
@@ -171,11 +177,13 @@ TEST_F(CliIngestTest, MixedFoldersOfAllKinds) {
     const std::string at = "/sources/" + std::to_string(i);
     const std::string name = json.Text(at + "/path").substr(mixed.size() + 1);
     status[name] = json.Text(at + "/status");
-    if (!json.root().at_pointer(at + "/message").is_null()) message[name] = json.Text(at + "/message");
+    if (!json.root().at_pointer(at + "/message").is_null())
+      message[name] = json.Text(at + "/message");
   }
   EXPECT_EQ(status.size(), 10U);
-  for (const std::string name : {"a/plain-pid1.log", "a/packed-pid2.log.gz", "b/deep/packed-pid3.log.zst",
-                                 "b/wrong-name.txt", "b/members.gz", "host-pid9.log"}) {
+  for (const std::string name :
+       {"a/plain-pid1.log", "a/packed-pid2.log.gz", "b/deep/packed-pid3.log.zst",
+        "b/wrong-name.txt", "b/members.gz", "host-pid9.log"}) {
     EXPECT_EQ(status[name], "ingested") << name << message[name];
   }
   for (const std::string name : {"notes.md", "metrics.prom", "empty.txt"}) {
@@ -196,10 +204,12 @@ TEST_F(CliIngestTest, OneRunByName) {
   WriteFile(folder_ / "n2/b.log", ReadFile(files_[1]));
   ASSERT_EQ(Ingest({"--run", "monday 'x'", folder_ / "n1"}).code, 0);
   ASSERT_EQ(Ingest({"--run", "monday 'x'", folder_ / "n2"}).code, 0);
-  EXPECT_EQ(Sql("SELECT name, count(*) FROM run JOIN source USING (run) GROUP BY ALL"), "monday 'x',2\n");
+  EXPECT_EQ(Sql("SELECT name, count(*) FROM run JOIN source USING (run) GROUP BY ALL"),
+            "monday 'x',2\n");
   EXPECT_EQ(Sql("SELECT count(*) FROM run"), "1\n");
   const Json json(
-      Telltale({"--store", StorePath(), "--json", "collectives", "coverage", "--run", "monday 'x'"}).out);
+      Telltale({"--store", StorePath(), "--json", "collectives", "coverage", "--run", "monday 'x'"})
+          .out);
   EXPECT_EQ(json.Size("/coverage"), 1U);
 }
 
@@ -209,7 +219,8 @@ TEST_F(CliIngestTest, FilesThatComeLaterJoinTheirRun) {
   WriteFile(folder_ / "run/b.log", ReadFile(files_[1]));
   ASSERT_EQ(Ingest({folder_ / "run"}).code, 0);
   EXPECT_EQ(Sql("SELECT count(*) FROM run"), "1\n");
-  const std::string later = Sql("SELECT id, name, n_ranks, ranks_seen FROM communicator ORDER BY ALL");
+  const std::string later =
+      Sql("SELECT id, name, n_ranks, ranks_seen FROM communicator ORDER BY ALL");
   fs::remove(StorePath());
   ASSERT_EQ(Ingest({folder_ / "run"}).code, 0);
   EXPECT_EQ(Sql("SELECT id, name, n_ranks, ranks_seen FROM communicator ORDER BY ALL"), later);
@@ -235,9 +246,11 @@ TEST_F(CliIngestTest, GrownFilesReplaceTheirRows) {
     EXPECT_EQ(json.Text(at + "/status"), "ingested");
     EXPECT_TRUE(Contains(json.Text(at + "/message"), "has grown since it was ingested"));
   }
-  const std::string dump = "SELECT * EXCLUDE (source, series, communicator) FROM operations ORDER BY ALL";
+  const std::string dump =
+      "SELECT * EXCLUDE (source, series, communicator) FROM operations ORDER BY ALL";
   const std::string grown = Sql(dump);
-  const std::string grown_losses = Telltale({"--store", StorePath(), "--format", "csv", "losses"}).out;
+  const std::string grown_losses =
+      Telltale({"--store", StorePath(), "--format", "csv", "losses"}).out;
   EXPECT_EQ(Sql("SELECT count(*) FROM source"), "16\n");
   fs::remove(StorePath());
   ASSERT_EQ(Ingest({job}).code, 0);
@@ -249,7 +262,7 @@ TEST_F(CliIngestTest, DamagedFilesAreReadAsFarAsTheyGo) {
   const std::string text = ReadFile(files_[0]);
   const std::string packed = GzipOf(text);
   WriteFile(folder_ / "d/cut.log.gz", packed.substr(0, packed.size() / 2));
-  WriteFile(folder_ / "d/cut.log", text.substr(0, text.size() / 2));
+  WriteFile(folder_ / "d/cut.log", text.substr(0, text.size() / 2 - 30));
   WriteFile(folder_ / "d/garbage.log", text + std::string("\0\xff\xfe{]\n\n{\"a\":1}\n", 15));
   const Outcome outcome = Ingest({folder_ / "d"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -312,7 +325,8 @@ TEST_F(CliIngestTest, JoinsWhatAKilledIngestLeftUnjoined) {
   ASSERT_EQ(Ingest({*job_ / "job"}).code, 0);
   const std::string dump =
       "SELECT communicator_type, count(*) FROM operations GROUP BY ALL ORDER BY ALL";
-  const std::string losses = Telltale({"--store", StorePath(), "--format", "csv", "losses", "--detail"}).out;
+  const std::string losses =
+      Telltale({"--store", StorePath(), "--format", "csv", "losses", "--detail"}).out;
   const std::string expected = Sql(dump);
   EXPECT_NE(losses.find("ring_overwrite"), std::string::npos);
   // As if it had been killed after its last source and before the end.
@@ -322,13 +336,15 @@ TEST_F(CliIngestTest, JoinsWhatAKilledIngestLeftUnjoined) {
     const auto store = Store::Open(StorePath(), options);
     ASSERT_TRUE(store);
     const auto connection = (*store)->Connect();
-    ASSERT_TRUE((*connection)->Run("DELETE FROM communicator; DELETE FROM ingest_loss WHERE derived; "
-                                   "UPDATE communicator_rank SET communicator = NULL"));
+    ASSERT_TRUE((*connection)
+                    ->Run("DELETE FROM communicator; DELETE FROM ingest_loss WHERE derived; "
+                          "UPDATE communicator_rank SET communicator = NULL"));
   }
   ASSERT_NE(Sql(dump), expected);
   EXPECT_EQ(Ingest({*job_ / "job"}).code, 0);
   EXPECT_EQ(Sql(dump), expected);
-  EXPECT_EQ(Telltale({"--store", StorePath(), "--format", "csv", "losses", "--detail"}).out, losses);
+  EXPECT_EQ(Telltale({"--store", StorePath(), "--format", "csv", "losses", "--detail"}).out,
+            losses);
 }
 
 }  // namespace

@@ -57,7 +57,8 @@ class CliSqlTest : public testing::Test {
 
 TEST_F(CliSqlTest, GivesColumnsAndRows) {
   const Outcome outcome = Sql(
-      "SELECT 1 AS one, 'x\"y' AS text, NULL AS nothing, 2.50 AS decimal, [1] AS list, 1e400::DOUBLE "
+      "SELECT 1 AS one, 'x\"y' AS text, NULL AS nothing, 2.50 AS decimal, [1] AS list, "
+      "1e400::DOUBLE "
       "AS inf, 18446744073709551615 AS big UNION ALL SELECT 2, '', 'a', 0.1, [], 0.5, 0 ORDER BY 1",
       {"--json"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -109,10 +110,11 @@ TEST_F(CliSqlTest, ErrorsLeaveNoHalfAnswer) {
 TEST_F(CliSqlTest, CannotWriteTheStore) {
   for (const Strings& options : {Strings{}, {"--allow-files"}}) {
     for (const std::string sql :
-         {"INSERT INTO run VALUES (9, 'x', 'x')", "UPDATE source SET path = 'x'", "DELETE FROM source",
-          "DROP TABLE source", "DROP VIEW operations", "CREATE TABLE x (i INTEGER)",
-          "CREATE VIEW x AS SELECT 1", "CREATE OR REPLACE VIEW operations AS SELECT 1",
-          "ALTER TABLE source RENAME TO other", "TRUNCATE source", "COMMENT ON TABLE source IS 'x'"}) {
+         {"INSERT INTO run VALUES (9, 'x', 'x')", "UPDATE source SET path = 'x'",
+          "DELETE FROM source", "DROP TABLE source", "DROP VIEW operations",
+          "CREATE TABLE x (i INTEGER)", "CREATE VIEW x AS SELECT 1",
+          "CREATE OR REPLACE VIEW operations AS SELECT 1", "ALTER TABLE source RENAME TO other",
+          "TRUNCATE source", "COMMENT ON TABLE source IS 'x'"}) {
       ExpectRefused(sql, options);
     }
   }
@@ -123,13 +125,14 @@ TEST_F(CliSqlTest, CannotTouchFiles) {
   const std::string secret = "'" + *folder_ / "secret.csv" + "'";
   const std::string target = *folder_ / "written";
   for (const std::string& sql :
-       {"FROM " + secret, "FROM read_csv(" + secret + ")", "FROM read_text(" + secret + ")",
-        "FROM read_blob(" + secret + ")", "FROM read_json(" + secret + ")",
-        "FROM read_parquet(" + secret + ")", "FROM glob('/*')", "COPY (SELECT 1) TO '" + target + "'",
-        "COPY source TO '" + target + "' (FORMAT parquet)", "EXPORT DATABASE '" + target + "'",
-        "IMPORT DATABASE '" + target + "'", "ATTACH '" + target + "'",
-        "ATTACH '" + store_ + "' AS other (READ_WRITE)", std::string("INSTALL httpfs"),
-        std::string("LOAD httpfs"), "LOAD '" + target + "'"}) {
+       Strings{"FROM " + secret, "FROM read_csv(" + secret + ")", "FROM read_text(" + secret + ")",
+               "FROM read_blob(" + secret + ")", "FROM read_json(" + secret + ")",
+               "FROM read_parquet(" + secret + ")", "FROM glob('/*')",
+               "COPY (SELECT 1) TO '" + target + "'",
+               "COPY source TO '" + target + "' (FORMAT parquet)",
+               "EXPORT DATABASE '" + target + "'", "IMPORT DATABASE '" + target + "'",
+               "ATTACH '" + target + "'", "ATTACH '" + store_ + "' AS other (READ_WRITE)",
+               "INSTALL httpfs", "LOAD httpfs", "LOAD '" + target + "'"}) {
     ExpectRefused(sql);
   }
   EXPECT_FALSE(fs::exists(target));
@@ -147,7 +150,8 @@ TEST_F(CliSqlTest, CannotChangeSettings) {
 
 TEST_F(CliSqlTest, AllowFilesReadsAndWritesOtherFiles) {
   WriteFile(*folder_ / "in.csv", "a,b\n1,x\n");
-  const Outcome in = Sql("FROM '" + *folder_ / "in.csv" + "'", {"--allow-files", "--format", "csv"});
+  const Outcome in =
+      Sql("FROM '" + *folder_ / "in.csv" + "'", {"--allow-files", "--format", "csv"});
   EXPECT_EQ(in.out, "a,b\n1,x\n") << in.err;
   const std::string target = *folder_ / "out.csv";
   const Outcome out = Sql("COPY (SELECT 5 AS five) TO '" + target + "'", {"--allow-files"});
@@ -159,9 +163,9 @@ TEST_F(CliSqlTest, AllowFilesDoesNotReachTheStoreItself) {
   fs::remove(*folder_ / "link");
   fs::create_symlink(store_, *folder_ / "link");
   for (const std::string& name : {store_, *folder_ / "link", *folder_ / "job/../s.duckdb"}) {
-    for (const std::string& sql :
-         {"COPY (SELECT 1) TO '" + name + "'", "COPY source TO '" + name + "' (FORMAT parquet)",
-          "ATTACH '" + name + "' AS w", "ATTACH '" + name + "' AS w (READ_WRITE)"}) {
+    for (const std::string& sql : Strings{
+             "COPY (SELECT 1) TO '" + name + "'", "COPY source TO '" + name + "' (FORMAT parquet)",
+             "ATTACH '" + name + "' AS w", "ATTACH '" + name + "' AS w (READ_WRITE)"}) {
       ExpectRefused(sql, {"--allow-files"});
     }
   }
@@ -181,13 +185,13 @@ TEST_F(CliSqlTest, ParquetHoldsWhatTheStoreHolds) {
     const std::string path = json.Text(at + "/path");
     EXPECT_EQ(path, out + "/" + name + ".parquet");
     EXPECT_EQ(json.Number(at + "/size_bytes"), fs::file_size(path));
-    const Outcome difference = Sql("SELECT count(*) AS n FROM ((FROM " + name + " EXCEPT ALL FROM '" +
-                                       path + "') UNION ALL (FROM '" + path + "' EXCEPT ALL FROM " +
-                                       name + "))",
-                                   {"--allow-files", "--format", "csv"});
+    const Outcome difference =
+        Sql("SELECT count(*) AS n FROM ((FROM " + name + " EXCEPT ALL FROM '" + path +
+                "') UNION ALL (FROM '" + path + "' EXCEPT ALL FROM " + name + "))",
+            {"--allow-files", "--format", "csv"});
     EXPECT_EQ(difference.out, "n\n0\n") << name << difference.err;
-    const Outcome count = Sql("SELECT count(*) AS n FROM '" + path + "'",
-                              {"--allow-files", "--format", "csv"});
+    const Outcome count =
+        Sql("SELECT count(*) AS n FROM '" + path + "'", {"--allow-files", "--format", "csv"});
     EXPECT_EQ(count.out, "n\n" + std::to_string(json.Number(at + "/rows")) + "\n");
   }
   for (const auto& entry : fs::directory_iterator(out)) {

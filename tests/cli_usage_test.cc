@@ -20,9 +20,15 @@ bool Contains(const std::string& text, const std::string& part) {
 }
 
 TEST(CliHelp, EveryCommandHasHelpWithExamples) {
-  for (const Strings& command :
-       {Strings{}, {"ingest"}, {"sources"}, {"losses"}, {"collectives"}, {"sql"},
-        {"export", "parquet"}, {"simulate", "training"}, {"doctor"}}) {
+  for (const Strings& command : {Strings{},
+                                 {"ingest"},
+                                 {"sources"},
+                                 {"losses"},
+                                 {"collectives"},
+                                 {"sql"},
+                                 {"export", "parquet"},
+                                 {"simulate", "training"},
+                                 {"doctor"}}) {
     for (const std::string flag : {"--help", "-h"}) {
       Strings arguments = command;
       arguments.push_back(flag);
@@ -37,8 +43,8 @@ TEST(CliHelp, EveryCommandHasHelpWithExamples) {
 
 TEST(CliHelp, NamesEveryCommand) {
   const Outcome outcome = Telltale({"--help"});
-  for (const std::string command : {"ingest", "sources", "losses", "collectives", "sql", "export",
-                                    "simulate", "doctor"}) {
+  for (const std::string command :
+       {"ingest", "sources", "losses", "collectives", "sql", "export", "simulate", "doctor"}) {
     EXPECT_TRUE(Contains(outcome.out, "\n  " + command)) << command;
   }
   EXPECT_TRUE(Contains(outcome.out, "Exit: 0 done"));
@@ -51,13 +57,25 @@ TEST(CliHelp, TellsItsVersion) {
 }
 
 TEST(CliUsage, WrongUsageIsExitCode2AndSaysWhy) {
-  for (const Strings& arguments :
-       {Strings{}, {"nosuch"}, {"--nosuch"}, {"sources", "--nosuch"}, {"sources", "extra"}, {"ingest"},
-        {"sql"}, {"export"}, {"export", "parquet"}, {"simulate"}, {"simulate", "training"},
-        {"--format", "xml", "sources"}, {"--json", "--format", "csv", "sources"},
-        {"losses", "--class", "nosuch"}, {"collectives", "nosuch"}, {"ingest", "--threads", "x", "."},
-        {"simulate", "training", "--out", "x", "--fault", "nosuch"}, {"doctor", "--fail-on", "nosuch"},
-        {"doctor", "--nccl-version", "x.y"}}) {
+  for (const Strings& arguments : {Strings{},
+                                   {"nosuch"},
+                                   {"--nosuch"},
+                                   {"sources", "--nosuch"},
+                                   {"sources", "extra"},
+                                   {"ingest"},
+                                   {"sql"},
+                                   {"export"},
+                                   {"export", "parquet"},
+                                   {"simulate"},
+                                   {"simulate", "training"},
+                                   {"--format", "xml", "sources"},
+                                   {"--json", "--format", "csv", "sources"},
+                                   {"losses", "--class", "nosuch"},
+                                   {"collectives", "nosuch"},
+                                   {"ingest", "--threads", "x", "."},
+                                   {"simulate", "training", "--out", "x", "--fault", "nosuch"},
+                                   {"doctor", "--fail-on", "nosuch"},
+                                   {"doctor", "--nccl-version", "x.y"}}) {
     const Outcome outcome = Telltale(arguments);
     EXPECT_EQ(outcome.code, 2) << testing::PrintToString(arguments) << outcome.err;
     EXPECT_EQ(outcome.out, "") << testing::PrintToString(arguments);
@@ -76,9 +94,11 @@ TEST(CliUsage, AnUnknownQueryPointsToTheList) {
 TEST(CliUsage, AMissingStoreIsExitCode1AndMakesNone) {
   const Folder folder;
   const std::string store = folder / "none.duckdb";
-  for (const Strings& command :
-       {Strings{"sources"}, {"losses"}, {"collectives", "summary"}, {"sql", "SELECT 1"},
-        {"export", "parquet", "--out", folder / "out"}}) {
+  for (const Strings& command : {Strings{"sources"},
+                                 {"losses"},
+                                 {"collectives", "summary"},
+                                 {"sql", "SELECT 1"},
+                                 {"export", "parquet", "--out", folder / "out"}}) {
     Strings arguments = {"--store", store};
     arguments.insert(arguments.end(), command.begin(), command.end());
     const Outcome outcome = Telltale(arguments);
@@ -182,10 +202,10 @@ class CliTest : public testing::Test {
 TEST_F(CliTest, GlobalOptionsStandBeforeOrAfterTheCommand) {
   const std::string expected = Telltale({"--store", store_, "--json", "sources"}).out;
   EXPECT_EQ(Json(expected).Text("/schema"), "telltale/sources/1");
-  for (const Strings& arguments :
-       {Strings{"sources", "--json", "--store", store_}, {"--json", "sources", "--store", store_},
-        {"--store=" + store_, "sources", "--format", "json"},
-        {"sources", "--format=JSON", "--store", store_}}) {
+  for (const Strings& arguments : {Strings{"sources", "--json", "--store", store_},
+                                   {"--json", "sources", "--store", store_},
+                                   {"--store=" + store_, "sources", "--format", "json"},
+                                   {"sources", "--format=JSON", "--store", store_}}) {
     EXPECT_EQ(Telltale(arguments).out, expected) << testing::PrintToString(arguments);
   }
   const Outcome nested = Telltale(
@@ -204,7 +224,8 @@ TEST_F(CliTest, TheEnvironmentNamesTheStore) {
 }
 
 TEST_F(CliTest, QuietLeavesOnlyTheAnswer) {
-  for (const Strings& command : {Strings{"collectives", "summary"}, {"losses"}, {"collectives", "coverage"}}) {
+  for (const Strings& command :
+       {Strings{"collectives", "summary"}, {"losses"}, {"collectives", "coverage"}}) {
     Strings arguments = {"--store", store_};
     arguments.insert(arguments.end(), command.begin(), command.end());
     const Outcome loud = Telltale(arguments);
@@ -233,7 +254,8 @@ TEST_F(CliTest, EveryJsonAnswerIsOneObjectWithItsSchema) {
            {"telltale/doctor/1", {"doctor"}},
            {"telltale/doctor/1", {"doctor", *folder_ / "job"}},
            {"telltale/simulate/1",
-            {"simulate", "training", "--ranks", "2", "--steps", "1", "--force", "--out", *folder_ / "tiny"}}}) {
+            {"simulate", "training", "--ranks", "2", "--steps", "1", "--force", "--out",
+             *folder_ / "tiny"}}}) {
     Strings arguments = {"--store", store_, "--json"};
     arguments.insert(arguments.end(), command.begin(), command.end());
     const Outcome outcome = Telltale(arguments);
@@ -272,7 +294,8 @@ TEST_F(CliTest, ARunThatIsNotThereGivesNoRows) {
 
 TEST_F(CliTest, WritesCsvAndMarkdown) {
   const std::string sql =
-      "SELECT 'a,b' AS \"x,y\", 'say \"hi\"' AS q, 'two' || chr(10) || 'lines' AS n, NULL AS nothing, "
+      "SELECT 'a,b' AS \"x,y\", 'say \"hi\"' AS q, 'two' || chr(10) || 'lines' AS n, NULL AS "
+      "nothing, "
       "'p|q' AS pipe, 1.5 AS d";
   const Outcome csv = Telltale({"--store", store_, "--format", "csv", "sql", sql});
   EXPECT_EQ(csv.out,

@@ -100,6 +100,19 @@ Outcome Running::Wait() {
   return outcome;
 }
 
+int OpenPipe(const std::string& path) {
+  for (int i = 0; i < 2000; ++i) {
+    const int descriptor = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor >= 0) {
+      fcntl(descriptor, F_SETFL, 0);
+      return descriptor;
+    }
+    usleep(10'000);
+  }
+  ADD_FAILURE() << "nobody reads " << path;
+  return -1;
+}
+
 Outcome Telltale(const Call& call) { return Running(call).Wait(); }
 
 Folder::Folder() : path_(testing::TempDir() + "telltale-test-XXXXXX") {

@@ -25,8 +25,8 @@ struct Call {
   std::vector<std::string> arguments;
   std::string input;
   std::vector<std::pair<std::string, std::string>> environment;
-  std::string out_path;           // standard output goes to this file instead
-  uint64_t max_file_bytes = 0;    // the process may write no larger file (RLIMIT_FSIZE)
+  std::string out_path;         // standard output goes to this file instead
+  uint64_t max_file_bytes = 0;  // the process may write no larger file (RLIMIT_FSIZE)
 };
 
 Outcome Telltale(const Call& call);
@@ -52,6 +52,9 @@ class Running {
   int out_ = -1;
   int err_ = -1;
 };
+
+// Opens a named pipe for writing as soon as a reader has opened it; -1 when none does so in 20 s.
+int OpenPipe(const std::string& path);
 
 // A folder that is removed at the end.
 class Folder {

@@ -283,8 +283,8 @@ TEST(ByteStream, GivesWhatLiesBeforeTheDamage) {
     for (size_t i = 0; i < 64; ++i) packed[middle + i] = '\xff';
     const Reading reading = ReadAll(packed);
     EXPECT_NE(reading.damage.find("damaged"), std::string::npos) << reading.damage;
-    const auto [mine, its] = std::mismatch(text.begin(), text.end(), reading.bytes.begin(),
-                                           reading.bytes.end());
+    const auto [mine, its] =
+        std::mismatch(text.begin(), text.end(), reading.bytes.begin(), reading.bytes.end());
     EXPECT_GT(mine - text.begin(), 500'000);
   }
 }

@@ -42,8 +42,9 @@ TEST(Fingerprint, Is32HexadecimalDigits) {
 TEST(Fingerprint, DoesNotDependOnChunks) {
   const std::string bytes = RandomBytes(2 * Fingerprint::kBlockBytes + 12345, 1);
   const std::string whole = Of(bytes);
-  for (const size_t chunk : {size_t{63}, size_t{1000}, size_t{65536}, size_t{Fingerprint::kBlockBytes} - 1,
-                             size_t{Fingerprint::kBlockBytes}, size_t{Fingerprint::kBlockBytes} + 1}) {
+  for (const size_t chunk :
+       {size_t{63}, size_t{1000}, size_t{65536}, size_t{Fingerprint::kBlockBytes} - 1,
+        size_t{Fingerprint::kBlockBytes}, size_t{Fingerprint::kBlockBytes} + 1}) {
     EXPECT_EQ(Of(bytes, chunk), whole) << chunk;
   }
   const std::string_view small = std::string_view(bytes).substr(0, 3000);

@@ -29,8 +29,7 @@ std::vector<Piece> Expected(std::string_view text, size_t max_line_bytes) {
     const size_t newline = text.find('\n', at);
     const size_t end = newline == std::string_view::npos ? text.size() : newline + 1;
     const bool cut = end - at > max_line_bytes;
-    pieces.push_back(
-        {at, std::string(text.substr(at, cut ? max_line_bytes : end - at)), cut});
+    pieces.push_back({at, std::string(text.substr(at, cut ? max_line_bytes : end - at)), cut});
     at = end;
   }
   return pieces;
@@ -53,8 +52,7 @@ std::vector<Piece> Actual(std::string_view text, size_t window_bytes, size_t max
     for (size_t at = 0; at < window->size();) {
       const size_t newline = window->find('\n', at);
       const size_t end = newline == std::string_view::npos ? window->size() : newline + 1;
-      pieces.push_back(
-          {windows.offset() + at, std::string(window->substr(at, end - at)), false});
+      pieces.push_back({windows.offset() + at, std::string(window->substr(at, end - at)), false});
       at = end;
     }
     // Readers may look (not use) beyond the window.
@@ -79,7 +77,8 @@ TEST(LineWindow, KeepsALastLineWithoutNewline) {
 TEST(LineWindow, CutsAtTheLimitExactly) {
   for (const size_t length : {7, 8, 9, 10, 100}) {
     const std::string line(length, 'x');
-    for (const std::string& text : {line, line + "\n", "a\n" + line + "\nb\n", line + "\n" + line}) {
+    for (const std::string& text :
+         {line, line + "\n", "a\n" + line + "\nb\n", line + "\n" + line}) {
       for (size_t window = 1; window <= 20; ++window) {
         EXPECT_EQ(Actual(text, window, 9), Expected(text, 9)) << text << " window " << window;
       }
@@ -108,7 +107,8 @@ TEST(LineWindow, AnyWindowGivesTheSameLines) {
 // Gives one long line after another, without end.
 class LongLines : public ByteStream {
  public:
-  LongLines(uint64_t line_bytes, uint64_t lines) : line_bytes_(line_bytes), left_(line_bytes * lines) {}
+  LongLines(uint64_t line_bytes, uint64_t lines)
+      : line_bytes_(line_bytes), left_(line_bytes * lines) {}
   Result<size_t> Read(std::span<char> out) override {
     const size_t take = std::min<uint64_t>(out.size(), left_);
     for (size_t i = 0; i < take; ++i, --left_) out[i] = left_ % line_bytes_ == 1 ? '\n' : 'x';

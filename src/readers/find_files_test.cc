@@ -113,8 +113,7 @@ TEST_F(FindFilesTest, SaysWhatIsMissing) {
 TEST_F(FindFilesTest, ALinkToNothingIsNotPassedOver) {
   Write("job/a.log");
   fs::create_symlink("gone.log", *this / "job/b.log");
-  EXPECT_EQ(Names({*this / "job"}),
-            (Strings{"job/a.log", "job/b.log: No such file or directory"}));
+  EXPECT_EQ(Names({*this / "job"}), (Strings{"job/a.log", "job/b.log: No such file or directory"}));
 }
 
 TEST_F(FindFilesTest, PassesOverPipesInFoldersButTakesThemByName) {
@@ -160,7 +159,8 @@ TEST_F(FindFilesTest, SaysWhichFolderCannotBeRead) {
 }
 
 TEST_F(FindFilesTest, TakesNamesOfAnyBytes) {
-  for (const std::string name : {" ", "a b.log", "quote'\".log", "new\nline", "\xff\xfe.log", "*?[x]"}) {
+  for (const std::string name :
+       {" ", "a b.log", "quote'\".log", "new\nline", "\xff\xfe.log", "*?[x]"}) {
     Write("odd/" + name);
   }
   const std::vector<FoundFile> found = FindFiles({*this / "odd"});

@@ -121,17 +121,16 @@ Status Ingester::FindRuns() {
     const std::string folder = options_.run.empty() ? candidate.found.folder : "";
     const auto [place, added] = run_of_folder_.try_emplace(folder, -1);
     if (added) {
-      const std::string name = !options_.run.empty()
-                                   ? options_.run
-                                   : std::filesystem::path(folder).filename().string();
-      const std::array<Cell, 2> key = {name, folder};
+      const std::string name = StoredText(
+          !options_.run.empty() ? options_.run : std::filesystem::path(folder).filename().string());
+      const std::array<Cell, 2> key = {name, StoredText(folder)};
       TELLTALE_ASSIGN(place->second,
                       connection->QueryInteger("SELECT coalesce(max(run), -1) FROM run "
                                                "WHERE name = $1 AND folder = $2",
                                                key));
       if (place->second < 0) {
         place->second = store_.NextId(Store::kRun);
-        const std::array<Cell, 3> row = {place->second, name, folder};
+        const std::array<Cell, 3> row = {place->second, name, StoredText(folder)};
         TELLTALE_TRY(connection->Run("INSERT INTO run VALUES ($1, $2, $3)", row));
       }
     }
@@ -154,12 +153,13 @@ void Ingester::ForEach(const std::function<void(size_t)>& work, size_t count) co
 
 void Ingester::FindGrownFile(Candidate& candidate) {
   for (const KnownSource& known : known_) {
-    if (known.path != candidate.file.path || known.size_bytes >= candidate.file.size_bytes ||
-        known.size_bytes == 0) {
-      continue;
+    if (known.path != StoredText(candidate.file.path)) continue;
+    if (known.size_bytes >= candidate.file.size_bytes) continue;
+    // An empty file is the beginning of every other.
+    if (known.size_bytes > 0) {
+      const auto prefix = FingerprintOfFile(candidate.file.path, known.size_bytes);
+      if (!prefix || *prefix != known.fingerprint) continue;
     }
-    const auto prefix = FingerprintOfFile(candidate.file.path, known.size_bytes);
-    if (!prefix || *prefix != known.fingerprint) continue;
     candidate.file.replaces = known.source;
     candidate.report.message = "has grown since it was ingested; its earlier rows were replaced";
   }
@@ -194,9 +194,9 @@ Status Ingester::FindCopies() {
         if (may_be_copy) {
           auto fingerprint = FingerprintOfFile(candidate.file.path);
           if (fingerprint) candidate.fingerprint = *fingerprint;
-          if (candidate.file.size_bytes == 0) candidate.fingerprint += ":" + candidate.file.path;
+          if (candidate.file.size_bytes == 0) candidate.fingerprint += ":" + StoredText(candidate.file.path);
         }
-        if (known_paths.contains(candidate.file.path)) FindGrownFile(candidate);
+        if (known_paths.contains(StoredText(candidate.file.path))) FindGrownFile(candidate);
       },
       candidates_.size());
   for (const KnownSource& known : known_) {
@@ -209,7 +209,7 @@ Status Ingester::FindCopies() {
     if (added) continue;
     candidate.done = true;
     candidate.report.status = SourceStatus::kAlreadyThere;
-    candidate.report.message = place->second == candidate.file.path
+    candidate.report.message = place->second == StoredText(candidate.file.path)
                                    ? "already in the store"
                                    : "same content as " + place->second;
   }
@@ -343,20 +343,21 @@ Result<IngestReport> Ingester::Run() {
   }
   TELLTALE_TRY(LoadKnown());
   TELLTALE_TRY(FindCopies());
-  TELLTALE_TRY(FindRuns());
-  const Status ingested = IngestAll();
+  Status status = FindRuns();
+  if (status) status = IngestAll();
 
   // What did go in is joined also when something failed.
+  const std::vector<int64_t> runs(touched_runs_.begin(), touched_runs_.end());
   for (const Format& format : Formats()) {
-    const std::vector<int64_t> runs(touched_runs_.begin(), touched_runs_.end());
-    TELLTALE_TRY(format.link(store_, runs));
+    const Status linked = format.link(store_, runs);
+    if (status) status = linked;
   }
-  if (!ingested) {
+  if (status) status = store_.Checkpoint();
+  if (!status) {
     return Fail("the store could not be written: {}. Sources that were not complete are not in it; make "
                 "room or fix the cause, and run the same command again",
-                ingested.error().message);
+                status.error().message);
   }
-  TELLTALE_TRY(store_.Checkpoint());
   IngestReport report;
   for (Candidate& candidate : candidates_) report.sources.push_back(std::move(candidate.report));
   report.bytes = done_bytes_;

@@ -114,7 +114,8 @@ Status RowAppender::Append(std::span<const Cell> row) {
       return duckdb_append_varchar_length(appender, value.digits.data(), value.digits.size());
     }
     duckdb_state operator()(const std::string& value) const {
-      return duckdb_append_varchar_length(appender, value.data(), value.size());
+      const std::string text = StoredText(value);
+      return duckdb_append_varchar_length(appender, text.data(), text.size());
     }
   };
   for (const Cell& cell : row) TELLTALE_TRY(Check(std::visit(Visitor{handle_}, cell)));

@@ -1,10 +1,12 @@
 #include "store/database.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 
 #include <duckdb.h>
+#include <simdjson.h>
 
 namespace telltale {
 namespace {
@@ -16,9 +18,10 @@ std::string Take(char* text) {
   return copy;
 }
 
-// DuckDB's messages start with a class of error that says little to a person.
+// Fatal errors (such as a full disk at a checkpoint) come with DuckDB's stack.
 std::string Readable(const char* message) {
   std::string text = message != nullptr ? message : "unknown error";
+  text.resize(std::min(text.find("\n\nStack Trace:"), text.size()));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -34,7 +37,8 @@ Result<duckdb_value> BoundValue(const Cell& cell) {
       return duckdb_create_varchar_length(value.digits.data(), value.digits.size());
     }
     duckdb_value operator()(const std::string& value) const {
-      return duckdb_create_varchar_length(value.data(), value.size());
+      const std::string text = StoredText(value);
+      return duckdb_create_varchar_length(text.data(), text.size());
     }
   };
   duckdb_value value = std::visit(Visitor{}, cell);
@@ -227,6 +231,23 @@ std::string TypeName(duckdb_logical_type logical, duckdb_type type) {
 
 }  // namespace
 
+std::string StoredText(std::string_view text) {
+  if (simdjson::validate_utf8(text)) return std::string(text);
+  std::string stored;
+  while (!text.empty()) {
+    size_t length = std::min<size_t>(4, text.size());
+    while (length > 0 && !simdjson::validate_utf8(text.substr(0, length))) --length;
+    if (length == 0) {
+      stored += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+      length = 1;
+    } else {
+      stored += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return stored;
+}
+
 std::string CellText(const Cell& cell) {
   struct Visitor {
     std::string operator()(std::monostate) const { return {}; }
@@ -342,6 +363,9 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
     return Fail("{}", error);
   }
   Status status;
+  if (duckdb_column_count(&result) != column_count) {
+    status = Fail("the type of a parameter is not known; cast it, as in $1::VARCHAR");
+  }
   std::vector<duckdb_type> types(column_count);
   for (idx_t i = 0; i < column_count && status; ++i) {
     types[i] = duckdb_column_type(&result, i);

@@ -28,6 +28,10 @@ struct BigInteger {
 using Cell =
     std::variant<std::monostate, bool, int64_t, uint64_t, double, BigInteger, std::string>;
 
+// Text as it can be stored: bytes that are not UTF-8 (names of files may hold any) are written as \xNN.
+// Parameters and appended rows are always written so.
+std::string StoredText(std::string_view text);
+
 // The cell for people and CSV: empty for NULL, shortest exact form for numbers.
 std::string CellText(const Cell& cell);
 

@@ -117,8 +117,11 @@ TEST_F(DatabaseTest, GivesTextWithAnyCharacter) {
 
 TEST_F(DatabaseTest, TextIsAlwaysUtf8) {
   const std::array<Cell, 1> bytes = {std::string("a\xff\xfe")};
-  const auto table = connection_->Query("SELECT $1::VARCHAR", bytes);
-  EXPECT_FALSE(table);
+  EXPECT_EQ(CellText(Value("SELECT $1::VARCHAR", bytes)), "a\\xff\\xfe");
+  EXPECT_FALSE(connection_->Query("SELECT 'a\xff'")) << "but SQL must be UTF-8";
+  EXPECT_EQ(StoredText(""), "");
+  EXPECT_EQ(StoredText("größer 漢字 🙂"), "größer 漢字 🙂");
+  EXPECT_EQ(StoredText("\xe6\xbc z\xc3\xa9\xc3"), "\\xe6\\xbc z\xc3\xa9\\xc3");
 }
 
 // --- Statements ---
@@ -135,8 +138,7 @@ TEST_F(DatabaseTest, MixesColumnsWithAndWithoutCells) {
 }
 
 TEST_F(DatabaseTest, KeepsTheOrderOfManyRows) {
-  const Table table =
-      Rows("SELECT i, i::HUGEINT AS h FROM range(100000) t(i) ORDER BY i DESC");
+  const Table table = Rows("SELECT i, i::HUGEINT AS h FROM range(100000) t(i) ORDER BY i DESC");
   ASSERT_EQ(table.rows.size(), 100000U);
   for (size_t i = 0; i < table.rows.size(); ++i) {
     ASSERT_EQ(std::get<int64_t>(table.rows[i][0]), int64_t(99999 - i));
@@ -145,19 +147,21 @@ TEST_F(DatabaseTest, KeepsTheOrderOfManyRows) {
 }
 
 TEST_F(DatabaseTest, TakesCommentsAndSemicolonsAtTheEnd) {
-  for (const std::string end : {"", ";", " ; \n", "-- why", ";-- why", "; -- why; not\n", "/* why */",
-                                 "; /* why */ ", "; -- a\n -- b\n", " -- it's\n;"}) {
+  for (const std::string end : {"", ";", " ; \n", "-- why", ";-- why", "; -- why; not\n",
+                                "/* why */", "; /* why */ ", "; -- a\n -- b\n", " -- it's\n;"}) {
     EXPECT_EQ(CellText(Value("SELECT 1.5 " + end)), "1.5") << end;
     EXPECT_EQ(CellText(Value("SELECT 1 " + end)), "1") << end;
   }
-  EXPECT_EQ(CellText(Value("SELECT [';', '--', '/*']")), "[';', --, '/*']");
+  EXPECT_EQ(CellText(Value("SELECT [';', '--', '/*']")), "[;, --, /*]");
 }
 
 TEST_F(DatabaseTest, TakesParameters) {
-  const std::array<Cell, 6> all = {int64_t{-1}, uint64_t{1} << 63, 0.25, true, std::string("x\0y", 3),
-                                   Cell()};
+  const std::array<Cell, 6> all = {int64_t{-1}, uint64_t{1} << 63,      0.25,
+                                   true,        std::string("x\0y", 3), Cell()};
   const Table table = Rows(
-      "SELECT $1::BIGINT, $2::UBIGINT, $3::DOUBLE, $4::BOOLEAN, $5::VARCHAR, $6::INTEGER, [$1]", all);
+      "SELECT $1::BIGINT, $2::UBIGINT, $3::DOUBLE, $4::BOOLEAN, $5::VARCHAR, $6::INTEGER, "
+      "[$1::BIGINT]",
+      all);
   ASSERT_EQ(table.rows.size(), 1U);
   for (size_t i = 0; i < all.size(); ++i) {
     EXPECT_EQ(table.rows[0][i].index(), all[i].index());
@@ -172,6 +176,8 @@ TEST_F(DatabaseTest, SaysWhichParametersAreWrong) {
   const std::array<Cell, 2> two = {int64_t{1}, int64_t{2}};
   EXPECT_FALSE(connection_->Query("SELECT $1::INTEGER", two));
   EXPECT_FALSE(connection_->Query("SELECT $1::INTEGER"));
+  EXPECT_FALSE(connection_->Query("SELECT 1, [$1], $2", two))
+      << "without casts columns are not known";
   EXPECT_FALSE(connection_->Query("SELECT $1::INTEGER + $3::INTEGER", two));
 }
 
@@ -198,9 +204,9 @@ TEST_F(DatabaseTest, NeverGivesAValueThatIsNone) {
 }
 
 TEST_F(DatabaseTest, ErrorsSayWhatDuckDbSays) {
-  for (const std::string sql : {"", "SELEC 1", "SELECT nosuch", "SELECT 1; SELECT 2",
-                                "SELECT 'x'::INTEGER", "SELECT 1.5 WHERE error('boom')",
-                                "SELECT 'x'::INTEGER, [1]"}) {
+  for (const std::string sql :
+       {"", "SELEC 1", "SELECT nosuch", "SELECT 1; SELECT 2", "SELECT 'x'::INTEGER",
+        "SELECT 1.5 WHERE error('boom')", "SELECT 'x'::INTEGER, [1]"}) {
     bool told = false;
     const Status status = connection_->Query(
         sql, {},
@@ -275,8 +281,9 @@ TEST(Database, WithoutExternalAccessSqlTouchesNoFile) {
   ASSERT_TRUE(database);
   const auto connection = (*database)->Connect();
   for (const std::string sql :
-       {"FROM read_text('/etc/hostname')", "FROM glob('/*')", "COPY (SELECT 1) TO '/tmp/telltale-x.csv'",
-        "ATTACH '/tmp/telltale-x.db'", "LOAD '/tmp/telltale-x.duckdb_extension'", "INSTALL httpfs",
+       {"FROM read_text('/etc/hostname')", "FROM glob('/*')",
+        "COPY (SELECT 1) TO '/tmp/telltale-x.csv'", "ATTACH '/tmp/telltale-x.db'",
+        "LOAD '/tmp/telltale-x.duckdb_extension'", "INSTALL httpfs",
         "SET enable_external_access = true", "EXPORT DATABASE '/tmp/telltale-x'"}) {
     EXPECT_FALSE((*connection)->Query(sql)) << sql;
   }

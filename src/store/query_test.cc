@@ -15,7 +15,8 @@ TEST(Query, FindsTextByName) {
   const auto text = QueryText("collectives/summary");
   ASSERT_TRUE(text);
   EXPECT_TRUE(text->starts_with("-- Question: "));
-  for (const std::string name : {"", "nosuch", "collectives", "collectives/", "collectives/summary.sql"}) {
+  for (const std::string name :
+       {"", "nosuch", "collectives", "collectives/", "collectives/summary.sql"}) {
     const auto missing = QueryText(name);
     ASSERT_FALSE(missing) << name;
     EXPECT_EQ(missing.error().message, "there is no query " + name);

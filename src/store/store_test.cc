@@ -134,7 +134,8 @@ TEST_F(StoreTest, SaysThatThereIsNoStore) {
   for (const StoreOptions& options : {StoreOptions(), Writing(false)}) {
     const auto store = Store::Open(path_, options);
     ASSERT_FALSE(store);
-    EXPECT_TRUE(store.error().message.starts_with("there is no store " + path_)) << store.error().message;
+    EXPECT_TRUE(store.error().message.starts_with("there is no store " + path_))
+        << store.error().message;
   }
   EXPECT_TRUE(Contents().empty());
 }
@@ -186,7 +187,8 @@ TEST_F(StoreTest, RefusesAStoreWithoutASchemaVersion) {
 TEST_F(StoreTest, RefusesATruncatedStore) {
   MakeStore();
   const std::string whole = BytesOf(path_);
-  for (const size_t size : {size_t{12}, size_t{100}, size_t{4096}, size_t{12288}, whole.size() / 2}) {
+  for (const size_t size :
+       {size_t{12}, size_t{100}, size_t{4096}, size_t{12288}, whole.size() / 2}) {
     std::ofstream(path_, std::ios::binary) << whole.substr(0, size);
     ExpectRefused(path_, path_);
   }
@@ -315,9 +317,7 @@ TEST_F(StoreTest, TwoThatMakeAStoreAtOnceShareOne) {
 // A file system that can be made read-only, on which permission bits bind root too.
 class ReadOnlyStoreTest : public StoreTest {
  protected:
-  ReadOnlyStoreTest() {
-    mounted_ = mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=32m") == 0;
-  }
+  ReadOnlyStoreTest() { mounted_ = mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=32m") == 0; }
   ~ReadOnlyStoreTest() override {
     if (mounted_) umount2(folder_.c_str(), MNT_DETACH);
   }
@@ -341,7 +341,8 @@ TEST_F(ReadOnlyStoreTest, SaysThatAStoreCannotBeWritten) {
   EXPECT_TRUE(Contents() == before);
   const auto other = Store::Open(folder_ + "/b.duckdb", Writing());
   ASSERT_FALSE(other);
-  EXPECT_TRUE(other.error().message.starts_with("a new store cannot be made at ")) << other.error().message;
+  EXPECT_TRUE(other.error().message.starts_with("a new store cannot be made at "))
+      << other.error().message;
 }
 
 // Somebody who may not do everything, in another process; 77 when that cannot be had.
@@ -373,7 +374,8 @@ TEST_F(StoreTest, SaysWhichPermissionIsMissing) {
   fs::permissions(path_, fs::perms::none);
   const int closed = AsNobody([&] {
     const auto reading = Store::Open(path_, {});
-    return !reading && reading.error().message.find("cannot be opened") != std::string::npos ? 0 : 1;
+    return !reading && reading.error().message.find("cannot be opened") != std::string::npos ? 0
+                                                                                             : 1;
   });
   if (code == 77) GTEST_SKIP() << "root that cannot become another user";
   EXPECT_EQ(code, 0);

@@ -14,6 +14,7 @@
 #include "readers/ingest.h"
 #include "readers/nccl_inspector/records.h"
 #include "store/store.h"
+#include "tests/support/source_text.h"
 
 namespace telltale::test {
 
@@ -90,11 +91,9 @@ struct Parsed {
 };
 Parsed Parse(std::string_view bytes, bool use_fast_path = true, size_t window_bytes = 0);
 
-// All of it as text, a fact a line, in its order; NaN equals NaN.
-std::string TextOf(const nccl_inspector::SourceData& data);
-// The same without what depends on the order in which series and ranks were first seen: for sources
-// that were put together from parts.
-std::vector<std::string> SortedFactsOf(const nccl_inspector::SourceData& data);
+using nccl_inspector::source_text::LineLossesOf;
+using nccl_inspector::source_text::SortedFactsOf;
+using nccl_inspector::source_text::TextOf;
 
 // That both have the same facts; says the first that differ.
 testing::AssertionResult SameText(const std::string& left, const std::string& right);
@@ -103,7 +102,6 @@ testing::AssertionResult SameFacts(const std::vector<std::string>& left,
 
 // How many were lost, by the kind's name; 0 if none. LineLosses: of class line together.
 uint64_t LossesOf(const nccl_inspector::SourceData& data, std::string_view kind);
-uint64_t LineLossesOf(const nccl_inspector::SourceData& data);
 uint64_t LineLossesOf(const SourceReport& report);
 
 // A new store in a folder of its own. Failures are failures of the test.

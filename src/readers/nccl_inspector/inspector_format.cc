@@ -174,6 +174,7 @@ Status InspectorWorker::IngestLarge(const SourceFile& file, SourceReport& report
     });
     status = written;
     if (written && !parsed) unreadable = parsed.error();
+    whole.EndDumps();
   }
   fingerprinter.join();
   if (!fingerprint) unreadable = fingerprint.error();

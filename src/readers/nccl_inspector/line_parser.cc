@@ -469,7 +469,8 @@ LineOutcome LineParser::Implementation::AddDumpStats(const dom::object& object, 
     if (!Read(value, counter)) outcome.loss = &kInvalidValue;
   }
   if (const uint64_t missing = marker.Missing(); missing > 0) {
-    builder.AddLoss(kIncompleteDump, missing, line_number, marker.communicator_rank());
+    // Missing behind the last line of that batch.
+    builder.AddLoss(kIncompleteDump, missing, line_number - 1, marker.communicator_rank());
   }
   // A marker that cannot be read announces nothing: its lines are counted as no_marker.
   const auto announced = [&](DumpStatsIndex index) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -81,7 +82,8 @@ std::vector<std::vector<Member>> ByHost(const std::vector<Member>& members) {
   return parts;
 }
 
-// The k-th process of each rank, in the order of their names: a split that the data does not support.
+// The k-th process of each rank, in the order of their names: a split that the data does not
+// support.
 std::vector<std::vector<Member>> ByOrder(const std::vector<Member>& members) {
   std::map<int64_t, std::map<std::string, size_t>> order;
   for (const Member& member : members) order[member.rank].try_emplace(member.process, 0);
@@ -98,8 +100,8 @@ std::vector<std::vector<Member>> ByOrder(const std::vector<Member>& members) {
   return parts;
 }
 
-// Communicators that share id, name and size are told apart by their ranks: first by time, then, where
-// all ranks are on one NVLink domain, by host.
+// Communicators that share id, name and size are told apart by their ranks: first by time, then,
+// where all ranks are on one NVLink domain, by host.
 std::vector<CommunicatorInstance> Instances(const Group& group) {
   std::vector<CommunicatorInstance> instances;
   const auto add = [&](std::vector<Member> members, bool ambiguous) {
@@ -118,8 +120,8 @@ std::vector<CommunicatorInstance> Instances(const Group& group) {
       continue;
     }
     std::vector<std::vector<Member>> hosts = ByHost(epoch);
-    const bool by_host = Unsigned(group.nnodes) == 1 &&
-                         std::all_of(hosts.begin(), hosts.end(), RanksAreUnique);
+    const bool by_host =
+        Unsigned(group.nnodes) == 1 && std::all_of(hosts.begin(), hosts.end(), RanksAreUnique);
     for (std::vector<Member>& part : by_host ? hosts : ByOrder(epoch)) {
       add(std::move(part), !by_host);
     }
@@ -136,19 +138,16 @@ const char* TypeOf(const Group& group) {
   return nnodes == n_ranks ? "nic-only" : "mixed";
 }
 
-// "3-5,9" for {3, 4, 5, 9}, of which at most a few ranges are written out.
-std::string RangesText(const std::vector<int64_t>& sorted) {
+// "3-5,9" for {3, 5}, {9, 9}; at most a few ranges are written out.
+std::string RangesText(const std::vector<std::pair<int64_t, int64_t>>& ranges) {
   constexpr size_t kMaxRanges = 12;
   std::string text;
-  size_t ranges = 0;
-  for (size_t i = 0; i < sorted.size();) {
-    size_t end = i;
-    while (end + 1 < sorted.size() && sorted[end + 1] == sorted[end] + 1) ++end;
-    if (++ranges > kMaxRanges) return text + ",…";
-    if (!text.empty()) text += ',';
-    text += std::to_string(sorted[i]);
-    if (end > i) text += '-' + std::to_string(sorted[end]);
-    i = end + 1;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (i == kMaxRanges) return text + ",…";
+    if (i > 0) text += ',';
+    const auto& [first, last] = ranges[i];
+    text += std::to_string(first);
+    if (last > first) text += '-' + std::to_string(last);
   }
   return text;
 }
@@ -167,6 +166,13 @@ class RunLinker {
     std::vector<SequenceRun> runs;
   };
   using CounterKey = std::pair<std::string, std::string>;  // kind, operation
+  // All that the files say of one rank of a communicator.
+  struct RankCounters {
+    int64_t rank = 0;
+    std::vector<int64_t> members;  // communicator_rank, the earliest first
+    bool has_drop_counter = false;
+    std::map<CounterKey, Counter> counters;
+  };
 
   Status LoadMembers();
   Status LoadCounters();
@@ -174,6 +180,17 @@ class RunLinker {
   Status AddMissingRanks(RowAppender& losses, const Group& group,
                          const CommunicatorInstance& instance);
   Status AddSequenceLosses(RowAppender& losses, const CommunicatorInstance& instance);
+  Status AddCollectiveLosses(RowAppender& losses, const CommunicatorInstance& instance,
+                             const RankCounters& rank, const std::string& operation,
+                             const Counter& counter, const SequenceSet& recorded);
+  Status AddAbsentCollectives(RowAppender& losses, const CommunicatorInstance& instance,
+                              const RankCounters& rank,
+                              const std::map<std::string, SequenceSet>& recorded);
+  Status AddRankLoss(RowAppender& losses, const LossKind& kind, uint64_t count, uint64_t first,
+                     const RankCounters& rank, const CommunicatorInstance& instance,
+                     const std::string& operation);
+  std::vector<RankCounters> RanksOf(const CommunicatorInstance& instance);
+  uint64_t TakeDropped(const RankCounters& rank, uint64_t missing);
   Status AddProducerDrops(RowAppender& losses);
   Status AddProcessNotes(RowAppender& losses);
   Status AddLoss(RowAppender& losses, const LossKind& kind, uint64_t count, uint64_t first,
@@ -223,15 +240,23 @@ Status RunLinker::LoadMembers() {
       FROM communicator_rank c
       JOIN source s ON s.source = c.source AND s.run = $1
       JOIN process p ON p.process = c.process
-      LEFT JOIN (SELECT communicator_rank, min(first_dump_timestamp_us) AS first_us,
-                        max(last_dump_timestamp_us) AS last_us
-                 FROM operation_series GROUP BY ALL) t
+      LEFT JOIN (SELECT communicator_rank, min(first_us) AS first_us, max(last_us) AS last_us
+                 FROM (SELECT communicator_rank, first_dump_timestamp_us AS first_us,
+                              last_dump_timestamp_us AS last_us
+                       FROM operation_series
+                       UNION ALL
+                       SELECT o.communicator_rank, least(i.dump_timestamp_us, 1::UBIGINT << 62)::BIGINT,
+                              least(i.dump_timestamp_us, 1::UBIGINT << 62)::BIGINT
+                       FROM operation_record_irregular i
+                       JOIN operation_series o ON o.series = i.series)
+                 GROUP BY ALL) t
         ON t.communicator_rank = c.communicator_rank
       ORDER BY c.id, c.name, c.n_ranks, c.nnodes, c.rank, c.communicator_rank)sql",
                                                        run));
   std::map<std::vector<std::string>, size_t> index;
   for (const std::vector<Cell>& row : table.rows) {
-    const std::vector<std::string> key = {CellText(row[0]), IsNull(row[1]) ? "" : "=" + CellText(row[1]),
+    const std::vector<std::string> key = {CellText(row[0]),
+                                          IsNull(row[1]) ? "" : "=" + CellText(row[1]),
                                           CellText(row[2]), CellText(row[3])};
     const auto [place, added] = index.try_emplace(key, groups_.size());
     if (added) groups_.push_back({row[0], row[1], row[2], row[3], {}});
@@ -292,75 +317,159 @@ Status RunLinker::AddMissingRanks(RowAppender& losses, const Group& group,
   for (const Member& member : instance.members) seen.insert(member.rank);
   const int64_t n_ranks = Integer(group.n_ranks);
   constexpr int64_t kMostRanks = int64_t{1} << 24;  // beyond that the number itself is damaged
-  if (n_ranks <= static_cast<int64_t>(seen.size()) || n_ranks > kMostRanks) return {};
-  std::vector<int64_t> missing;
-  for (int64_t rank = 0; rank < n_ranks; ++rank) {
-    if (!seen.contains(rank)) missing.push_back(rank);
+  if (n_ranks > kMostRanks) return {};
+  // The ranges between the ranks that were seen.
+  std::vector<std::pair<int64_t, int64_t>> missing;
+  uint64_t count = 0;
+  int64_t next = 0;
+  seen.insert(n_ranks);
+  for (const int64_t rank : seen) {
+    if (rank < next || rank > n_ranks) continue;
+    if (rank > next) missing.emplace_back(next, rank - 1);
+    count += static_cast<uint64_t>(rank - next);
+    next = rank + 1;
   }
   if (missing.empty()) return {};
-  return AddLoss(losses, kMissingRank, missing.size(), static_cast<uint64_t>(missing.front()), Cell(),
+  return AddLoss(losses, kMissingRank, count, static_cast<uint64_t>(missing.front().first), Cell(),
                  instance.communicator, "",
                  fmt::format("ranks {} of {}", RangesText(missing), n_ranks));
 }
 
-// What one rank lacks of a counter, held against what the other ranks recorded.
-Status RunLinker::AddSequenceLosses(RowAppender& losses, const CommunicatorInstance& instance) {
-  std::map<std::string, SequenceSet> recorded;  // collectives of all ranks, by operation
-  for (const Member& member : instance.members) {
+// The ranks of a communicator; several files may tell of one rank (those of one process).
+std::vector<RunLinker::RankCounters> RunLinker::RanksOf(const CommunicatorInstance& instance) {
+  std::vector<Member> members = instance.members;
+  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
+    return std::tie(a.rank, a.first_us, a.last_us, a.id) <
+           std::tie(b.rank, b.first_us, b.last_us, b.id);
+  });
+  std::vector<RankCounters> ranks;
+  for (const Member& member : members) {
+    if (ranks.empty() || ranks.back().rank != member.rank) {
+      ranks.emplace_back();
+      ranks.back().rank = member.rank;
+    }
+    RankCounters& rank = ranks.back();
+    rank.members.push_back(member.id);
+    rank.has_drop_counter = rank.has_drop_counter || coll_dropped_.contains(member.id);
     for (const auto& [key, counter] : counters_[member.id]) {
+      const auto [place, added] = rank.counters.try_emplace(key, counter);
+      if (added) continue;
+      Counter& sum = place->second;
+      sum.records += counter.records;
+      sum.last_sequence = std::max(sum.last_sequence, counter.last_sequence);
+      sum.runs_known = sum.runs_known && counter.runs_known;
+      sum.runs.insert(sum.runs.end(), counter.runs.begin(), counter.runs.end());
+    }
+  }
+  return ranks;
+}
+
+// How many of `missing` the producer says that it overwrote; takes them from its count.
+uint64_t RunLinker::TakeDropped(const RankCounters& rank, uint64_t missing) {
+  uint64_t taken = 0;
+  for (const int64_t member : rank.members) {
+    const auto known = coll_dropped_.find(member);
+    if (known == coll_dropped_.end()) continue;
+    const uint64_t part = std::min(known->second, missing - taken);
+    known->second -= part;
+    taken += part;
+  }
+  return taken;
+}
+
+// What one rank lacks, held against what the other ranks recorded.
+Status RunLinker::AddSequenceLosses(RowAppender& losses, const CommunicatorInstance& instance) {
+  const std::vector<RankCounters> ranks = RanksOf(instance);
+  std::map<std::string, SequenceSet> recorded;  // collectives of all ranks, by operation
+  for (const RankCounters& rank : ranks) {
+    for (const auto& [key, counter] : rank.counters) {
       if (key.first == "collective" && counter.runs_known) recorded[key.second].Add(counter.runs);
     }
   }
-  for (const Member& member : instance.members) {
-    const bool has_drop_counter = coll_dropped_.contains(member.id);
+  for (const RankCounters& rank : ranks) {
     uint64_t sampled = 0;
-    for (const auto& [key, counter] : counters_[member.id]) {
-      const bool is_p2p = key.first == "p2p";
-      // Collectives count from 0, p2p from 1.
-      const uint64_t base = is_p2p ? 1 : 0;
-      const auto add = [&](const LossKind& kind, uint64_t count, uint64_t first) -> Status {
-        if (count == 0) return {};
-        return AddLoss(losses, kind, count, first, member.id, instance.communicator, key.second, "");
-      };
+    for (const auto& [key, counter] : rank.counters) {
       if (!counter.runs_known) {
-        const uint64_t expected = counter.last_sequence + 1 - std::min(base, counter.last_sequence);
+        // Collectives count from 0, p2p from 1.
+        const uint64_t base = key.first == "p2p" ? std::min<uint64_t>(1, counter.last_sequence) : 0;
+        const uint64_t expected = counter.last_sequence + 1 - base;
         sampled += expected > counter.records ? expected - counter.records : 0;
-        continue;
-      }
-      SequenceSet own;
-      own.Add(counter.runs);
-      GapCounts gaps = CountGaps(own, base, is_p2p ? nullptr : &recorded[key.second]);
-      if (is_p2p && has_drop_counter) continue;  // the producer's own count says it
-      if (is_p2p) {
-        // The p2p counter counts only what is tracked: nothing is missing by size.
-        TELLTALE_TRY(add(kSequenceGapLost, gaps.total, gaps.first));
-        continue;
-      }
-      if (!has_drop_counter) {
-        TELLTALE_TRY(add(kSequenceGapLost, gaps.known_elsewhere, gaps.first_known_elsewhere));
-        TELLTALE_TRY(add(kRingOverwrite, gaps.before_full_ring, gaps.first));
-        TELLTALE_TRY(add(kSequenceGapFiltered, gaps.elsewhere, gaps.first));
+      } else if (key.first == "p2p") {
+        SequenceSet own;
+        own.Add(counter.runs);
+        const GapCounts gaps = CountGaps(own, 1, nullptr);
+        // The p2p counter counts only what is tracked: nothing is missing by size. Where the
+        // producer counts its drops, that says it.
+        if (rank.has_drop_counter) continue;
+        TELLTALE_TRY(
+            AddRankLoss(losses, kSequenceGapLost, gaps.total, gaps.first, rank, instance, ""));
       } else {
-        // Overwritten or filtered: what the drop counter does not explain was filtered.
-        uint64_t& dropped = coll_dropped_[member.id];
-        const uint64_t overwritten = std::min(dropped, gaps.total);
-        dropped -= overwritten;
-        TELLTALE_TRY(add(kRingOverwrite, overwritten, gaps.first));
-        TELLTALE_TRY(add(kSequenceGapFiltered, gaps.total - overwritten, gaps.first));
+        TELLTALE_TRY(AddCollectiveLosses(losses, instance, rank, key.second, counter,
+                                         recorded.at(key.second)));
       }
-      const uint64_t tail = recorded[key.second].CountAbove(counter.last_sequence);
-      TELLTALE_TRY(add(kLastInterval, tail, counter.last_sequence + 1));
     }
-    if (sampled > 0) {
-      TELLTALE_TRY(AddLoss(losses, kSampledProducer, sampled, 0, member.id, instance.communicator,
-                           "", ""));
-    }
+    TELLTALE_TRY(AddAbsentCollectives(losses, instance, rank, recorded));
+    TELLTALE_TRY(AddRankLoss(losses, kSampledProducer, sampled, 0, rank, instance, ""));
   }
   return {};
 }
 
-// Drops that the producer counted and no gap shows (of operations that never appear, of p2p, of proxy
-// records).
+Status RunLinker::AddRankLoss(RowAppender& losses, const LossKind& kind, uint64_t count,
+                              uint64_t first, const RankCounters& rank,
+                              const CommunicatorInstance& instance, const std::string& operation) {
+  if (count == 0) return {};
+  return AddLoss(losses, kind, count, first, rank.members.front(), instance.communicator, operation,
+                 "");
+}
+
+Status RunLinker::AddCollectiveLosses(RowAppender& losses, const CommunicatorInstance& instance,
+                                      const RankCounters& rank, const std::string& operation,
+                                      const Counter& counter, const SequenceSet& recorded) {
+  const auto add = [&](const LossKind& kind, uint64_t count, uint64_t first) {
+    return AddRankLoss(losses, kind, count, first, rank, instance, operation);
+  };
+  SequenceSet own;
+  own.Add(counter.runs);
+  const GapCounts gaps = CountGaps(own, 0, &recorded);
+  if (!rank.has_drop_counter) {
+    TELLTALE_TRY(add(kSequenceGapLost, gaps.known_elsewhere, gaps.first_known_elsewhere));
+    TELLTALE_TRY(add(kRingOverwrite, gaps.before_full_ring, gaps.first));
+    TELLTALE_TRY(add(kSequenceGapFiltered, gaps.elsewhere, gaps.first));
+  } else {
+    // What the drop counter does not explain was lost on its way if other ranks have it, and
+    // filtered on all ranks if none has.
+    const uint64_t overwritten = TakeDropped(rank, gaps.total);
+    const uint64_t lost = std::min(gaps.total - overwritten, gaps.known_elsewhere);
+    TELLTALE_TRY(add(kRingOverwrite, overwritten, gaps.first));
+    TELLTALE_TRY(add(kSequenceGapLost, lost, gaps.first_known_elsewhere));
+    TELLTALE_TRY(add(kSequenceGapFiltered, gaps.total - overwritten - lost, gaps.first));
+  }
+  return add(kLastInterval, recorded.CountAbove(counter.last_sequence), counter.last_sequence + 1);
+}
+
+// Collectives of which a rank has no record at all, although other ranks do: all ranks of a
+// communicator take part in each.
+Status RunLinker::AddAbsentCollectives(RowAppender& losses, const CommunicatorInstance& instance,
+                                       const RankCounters& rank,
+                                       const std::map<std::string, SequenceSet>& recorded) {
+  const bool is_sample = std::any_of(rank.counters.begin(), rank.counters.end(),
+                                     [](const auto& entry) { return !entry.second.runs_known; });
+  if (is_sample) return {};
+  for (const auto& [operation, numbers] : recorded) {
+    if (rank.counters.contains({"collective", operation})) continue;
+    uint64_t first = 0;
+    const uint64_t absent = numbers.CountWithin(0, std::numeric_limits<uint64_t>::max(), first);
+    const uint64_t overwritten = TakeDropped(rank, absent);
+    TELLTALE_TRY(
+        AddRankLoss(losses, kRingOverwrite, overwritten, first, rank, instance, operation));
+    TELLTALE_TRY(AddRankLoss(losses, kSequenceGapLost, absent - overwritten, first, rank, instance,
+                             operation));
+  }
+  return {};
+}
+
+// Drops that the producer counted and no gap shows (of operations that never appear, of p2p, of
+// proxy records).
 Status RunLinker::AddProducerDrops(RowAppender& losses) {
   const auto communicator = [&](int64_t rank) { return Cell(communicator_of_[rank]); };
   for (const auto& [rank, dropped] : coll_dropped_) {

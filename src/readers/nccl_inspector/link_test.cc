@@ -167,6 +167,8 @@ TEST_F(InspectorLink, TwoFilesOfOneProcess) {
   AddRank(Rank(1), 0, 9);
   Ingest();
   EXPECT_EQ(Communicators(), Strings{"0xabc|WORLD|2|0|false|2"});
+  // Together they have all operations.
+  EXPECT_EQ(Lost(), Strings());
   EXPECT_EQ(store_.Lost("same_process_twice"), 2);
   EXPECT_EQ(store_.Rows("SELECT detail FROM ingest_loss WHERE kind = 'same_process_twice'"),
             Strings{"host node1 pid 100"});
@@ -269,6 +271,22 @@ TEST_F(InspectorLink, DropsThatNoGapShows) {
                                  line.Text());
   Ingest();
   EXPECT_EQ(Lost(), (Strings{"ring_overwrite|p2p|4|0", "ring_overwrite|-|9|0"}));
+}
+
+// The producer dropped nothing, and other ranks have the operation: it was lost on the way, not
+// filtered.
+TEST_F(InspectorLink, GapThatTheDropCounterDoesNotExplain) {
+  for (const int64_t rank : {0, 1}) {
+    InspectorLine line = Rank(rank);
+    line.version = "v4.3";
+    std::string bytes = line.Marker(10);
+    for (line.sequence = 0; line.sequence < 10; ++line.sequence) {
+      bytes += rank == 1 && line.sequence == 4 ? "broken\n" : line.Payload();
+    }
+    Append(fmt::format("node1-pid{}.log", line.pid), bytes);
+  }
+  Ingest();
+  EXPECT_EQ(Lost(), Strings{"sequence_gap_lost|AllReduce|1|4"});
 }
 
 TEST_F(InspectorLink, OdditiesOfRecords) {

@@ -91,7 +91,7 @@ Result<SourceBuilder> ParseRange(const OrderedRangesOptions& options, const CutP
     parser.ParseWindow(window.substr(from, to - from), false);
     if (last) break;
   }
-  parser.Finish();
+  parser.FinishPart();
   return std::move(parser.builder());
 }
 

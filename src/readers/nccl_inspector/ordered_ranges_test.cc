@@ -25,6 +25,7 @@ SourceData InRanges(const std::string& path, uint64_t size, uint64_t range_bytes
     return {};
   });
   EXPECT_TRUE(status.has_value());
+  whole.EndDumps();
   return std::move(whole.data());
 }
 

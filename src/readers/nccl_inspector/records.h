@@ -97,6 +97,10 @@ struct RingState {
   uint64_t last_line = 0;
   int64_t last_timestamp_us = 0;
   uint32_t dump_records = 0;      // in the dump that is being read
+  // The first dump; in a part of a file it may be the rest of one that the part in front has begun.
+  uint64_t first_line = 0;
+  int64_t first_timestamp_us = 0;
+  std::optional<uint32_t> first_dump_records;  // once it is over; not in largest_dump until EndDumps
   uint32_t largest_dump = 0;
   uint32_t largest_dumps = 0;     // how many dumps have that size
   // Runs that start a dump, by their first number, with the size of that dump once it is over.

@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint64_t kMaxTimestampUs = std::numeric_limits<int64_t>::max() / 1000;
 
-// Keys of the interning maps: every part with its length in front, so that no two keys run together.
+// Keys of the interning maps: every part with its length in front, so that no two keys run
+// together.
 class KeyText {
  public:
   KeyText& Add(const std::string& text) {
@@ -45,7 +46,8 @@ class KeyText {
 template <typename Item, typename Key>
 uint32_t Intern(std::unordered_map<std::string, uint32_t>& index, std::string key,
                 std::vector<Item>& items, const Key& value) {
-  const auto [place, added] = index.try_emplace(std::move(key), static_cast<uint32_t>(items.size()));
+  const auto [place, added] =
+      index.try_emplace(std::move(key), static_cast<uint32_t>(items.size()));
   if (added) items.push_back(value);
   return place->second;
 }
@@ -102,7 +104,8 @@ uint32_t SourceBuilder::SeriesOf(const SeriesKey& key) {
                                        .Add(key.timing_source)
                                        .Take();
   std::string text = KeyText().AddNumber(key.message_bytes).Take() + without_size;
-  if (const auto known = series_index_.find(text); known != series_index_.end()) return known->second;
+  if (const auto known = series_index_.find(text); known != series_index_.end())
+    return known->second;
 
   Series series;
   series.key = key;
@@ -129,8 +132,7 @@ void SourceBuilder::Place(Series& series) {
   if (key.kind == OperationKind::kCollective) tracker.operation = key.operation;
   const std::string ring =
       KeyText().AddNumber(key.communicator_rank).AddNumber(static_cast<int>(key.kind)).Take();
-  series.tracker =
-      Intern(tracker_index_, ring + tracker.operation, data_.trackers, tracker);
+  series.tracker = Intern(tracker_index_, ring + tracker.operation, data_.trackers, tracker);
   series.ring = Intern(ring_index_, ring, data_.rings, RingState());
 }
 
@@ -142,21 +144,35 @@ void SourceBuilder::StartRun(const Series& series, uint64_t sequence, bool start
 }
 
 void SourceBuilder::StartDump(RingState& ring) {
+  if (ring.first_line == 0) {
+    ring.first_line = ring.last_line;
+    ring.first_timestamp_us = ring.last_timestamp_us;
+  }
   EndDump(ring);
   ring.dump_records = 1;
 }
 
 void SourceBuilder::EndDump(RingState& ring) {
+  if (ring.dump_records == 0) return;
   // Runs started in this dump are at the end of the list, still without a size.
   for (auto start = ring.dump_starts.rbegin();
        start != ring.dump_starts.rend() && start->dump_records == 0; ++start) {
     start->dump_records = ring.dump_records;
   }
-  if (ring.dump_records > ring.largest_dump) {
-    ring.largest_dump = ring.dump_records;
+  if (ring.first_dump_records) {
+    CountDump(ring, ring.dump_records, 1);
+  } else {
+    ring.first_dump_records = ring.dump_records;
+  }
+  ring.dump_records = 0;
+}
+
+void SourceBuilder::CountDump(RingState& ring, uint32_t records, uint32_t dumps) {
+  if (records > ring.largest_dump) {
+    ring.largest_dump = records;
     ring.largest_dumps = 0;
   }
-  if (ring.dump_records == ring.largest_dump) ++ring.largest_dumps;
+  if (records == ring.largest_dump) ring.largest_dumps += dumps;
 }
 
 void SourceBuilder::EndDumps() {
@@ -165,7 +181,8 @@ void SourceBuilder::EndDumps() {
   constexpr uint32_t kSmallestUsualRing = 16;
   for (RingState& ring : data_.rings) {
     EndDump(ring);
-    ring.dump_records = 0;
+    if (ring.first_dump_records) CountDump(ring, *ring.first_dump_records, 1);
+    ring.first_dump_records.reset();
     const bool usual_size =
         ring.largest_dump >= kSmallestUsualRing && std::has_single_bit(ring.largest_dump);
     const bool is_ring_size = ring.largest_dumps >= 2 || usual_size;
@@ -222,8 +239,8 @@ void SourceBuilder::AddOperation(uint32_t series_index, uint64_t line,
     AddLoss(kManySizes, 1, line, series.key.communicator_rank, series.key.operation);
   }
   data_.irregular.push_back({series_index, values.sequence, values.message_bytes,
-                             values.exec_time_us, values.dump_timestamp_us, line,
-                             values.algobw_gbs, values.busbw_gbs});
+                             values.exec_time_us, values.dump_timestamp_us, line, values.algobw_gbs,
+                             values.busbw_gbs});
   if (values.sequence) {
     Track(series, *values.sequence, line,
           static_cast<int64_t>(std::min(values.dump_timestamp_us.value_or(0), kMaxTimestampUs)));
@@ -246,6 +263,34 @@ void SourceBuilder::AddLoss(const LossKind& kind, uint64_t count, uint64_t first
   Loss& loss = data_.losses[place->second];
   loss.count += count;
   loss.first_position = std::min(loss.first_position, first_position);
+}
+
+// Continues a ring with what a later part of the file says of it.
+void SourceBuilder::AppendRing(RingState& ring, const RingState& more, uint64_t line_offset) {
+  if (more.first_line == 0) return;
+  const uint64_t first_line = more.first_line + line_offset;
+  const bool goes_on = ring.first_line > 0 && first_line == ring.last_line + 1 &&
+                       IsSameDump(ring.last_timestamp_us, more.first_timestamp_us);
+  if (!goes_on) EndDump(ring);
+  if (ring.first_line == 0) {
+    ring.first_line = first_line;
+    ring.first_timestamp_us = more.first_timestamp_us;
+  }
+  // The first record of a part starts a run; it starts a dump only where none goes on.
+  const size_t starts_of_others = goes_on ? 1 : 0;
+  if (more.first_dump_records) {
+    ring.dump_records += *more.first_dump_records;
+    EndDump(ring);
+    if (more.largest_dump > 0) CountDump(ring, more.largest_dump, more.largest_dumps);
+  }
+  ring.dump_starts.insert(
+      ring.dump_starts.end(),
+      more.dump_starts.begin() +
+          static_cast<ptrdiff_t>(std::min(starts_of_others, more.dump_starts.size())),
+      more.dump_starts.end());
+  ring.dump_records += more.dump_records;
+  ring.last_line = more.last_line + line_offset;
+  ring.last_timestamp_us = more.last_timestamp_us;
 }
 
 void SourceBuilder::Append(SourceBuilder&& other) {
@@ -271,6 +316,9 @@ void SourceBuilder::Append(SourceBuilder&& other) {
         continue;
       }
       // What no longer fits a record of this source is stored whole.
+      if (!whole.key.message_bytes) {
+        AddLoss(kManySizes, 1, line, whole.key.communicator_rank, whole.key.operation);
+      }
       const double algobw = AlgorithmBandwidth(part.traffic_bytes / 1e9, record.exec_time_us);
       const double busbw = record.exec_time_us == 0 ? 0 : algobw * part.bus_factor;
       data_.irregular.push_back({index, record.sequence, part.key.message_bytes,
@@ -279,11 +327,23 @@ void SourceBuilder::Append(SourceBuilder&& other) {
                                  RoundToMicro(algobw), RoundToMicro(busbw)});
     }
   }
+  std::vector<uint32_t> trackers(more.trackers.size());
+  for (size_t i = 0; i < more.series.size(); ++i) {
+    trackers[more.series[i].tracker] = data_.series[series[i]].tracker;
+  }
+  std::vector<bool> ring_done(more.rings.size());
+  for (size_t i = 0; i < more.series.size(); ++i) {
+    const uint32_t index = more.series[i].ring;
+    if (ring_done[index]) continue;
+    ring_done[index] = true;
+    RingState& ring = more.rings[index];
+    for (RingState::DumpStart& start : ring.dump_starts) start.tracker = trackers[start.tracker];
+    AppendRing(data_.rings[data_.series[series[i]].ring], ring, line_offset);
+  }
   // Series are whole here, but the order of the file is only in the runs.
-  for (const Series& part : more.series) {
-    const Series& whole = data_.series[SeriesOf(part.key)];
-    SequenceTracker& from = more.trackers[part.tracker];
-    SequenceTracker& to = data_.trackers[whole.tracker];
+  for (size_t i = 0; i < more.trackers.size(); ++i) {
+    SequenceTracker& from = more.trackers[i];
+    SequenceTracker& to = data_.trackers[trackers[i]];
     for (const SequenceRun& run : from.runs) {
       if (!to.runs.empty() && run.first == to.next) {
         to.runs.back().last = run.last;
@@ -295,8 +355,6 @@ void SourceBuilder::Append(SourceBuilder&& other) {
     to.highest_closed = std::max(to.highest_closed, from.highest_closed);
     to.records += from.records;
     to.too_many_runs = to.too_many_runs || from.too_many_runs;
-    from.runs.clear();
-    from.records = 0;
   }
   const auto move_rows = [&](auto& from, auto& to, auto&& change) {
     for (auto& row : from) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Collects the rows and losses of one source. Things that are said once (processes, ranks, series) are
-// interned to indices; records go below their series.
+// Collects the rows and losses of one source. Things that are said once (processes, ranks, series)
+// are interned to indices; records go below their series.
 
 #include <string>
 #include <unordered_map>
@@ -38,6 +38,9 @@ class SourceBuilder {
 
   // Lines of one dump follow each other within this time; anything longer may be another dump.
   static constexpr int64_t kSameDumpUs = 200;
+  static bool IsSameDump(int64_t from_us, int64_t to_us) {
+    return static_cast<uint64_t>(to_us - from_us) <= static_cast<uint64_t>(kSameDumpUs);
+  }
 
   void AddLoss(const LossKind& kind, uint64_t count, uint64_t first_position,
                std::optional<uint32_t> communicator_rank = {}, const std::string& detail = {});
@@ -45,19 +48,19 @@ class SourceBuilder {
   SourceData& data() { return data_; }
   const SourceData& data() const { return data_; }
 
-  // After the last record: decides which gaps stand in front of a full ring.
+  // After the last record of the source: decides which gaps stand in front of a full ring.
   void EndDumps();
 
-  // Adds what another builder collected from the lines behind this one's, `other` being left empty.
+  // Adds what another builder collected from the lines behind this one's, `other` being left empty;
+  // neither may have ended its dumps.
   void Append(SourceBuilder&& other);
 
  private:
   void Track(const Series& series, uint64_t sequence, uint64_t line, int64_t timestamp_us) {
     RingState& ring = data_.rings[series.ring];
     SequenceTracker& tracker = data_.trackers[series.tracker];
-    const bool same_dump = line == ring.last_line + 1 &&
-                           static_cast<uint64_t>(timestamp_us - ring.last_timestamp_us) <=
-                               static_cast<uint64_t>(kSameDumpUs);
+    const bool same_dump =
+        line == ring.last_line + 1 && IsSameDump(ring.last_timestamp_us, timestamp_us);
     ring.last_line = line;
     ring.last_timestamp_us = timestamp_us;
     if (same_dump) {
@@ -76,6 +79,8 @@ class SourceBuilder {
   void StartRun(const Series& series, uint64_t sequence, bool starts_dump);
   static void StartDump(RingState& ring);
   static void EndDump(RingState& ring);
+  static void CountDump(RingState& ring, uint32_t records, uint32_t dumps);
+  static void AppendRing(RingState& ring, const RingState& more, uint64_t line_offset);
   static void AddRun(SequenceTracker& tracker, const SequenceRun& run);
   void Place(Series& series);
 

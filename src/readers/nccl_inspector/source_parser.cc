@@ -50,10 +50,14 @@ void SourceParser::ParseLine(std::string_view line, bool complete) {
 void SourceParser::CountLoss(const LossKind& kind) { builder_.AddLoss(kind, 1, line_number_); }
 
 void SourceParser::Finish() {
+  FinishPart();
+  builder_.EndDumps();
+}
+
+void SourceParser::FinishPart() {
   if (const uint64_t missing = marker_.Missing(); missing > 0) {
     builder_.AddLoss(kIncompleteDump, missing, line_number_, marker_.communicator_rank());
   }
-  builder_.EndDumps();
 }
 
 CutPoints::CutPoints(std::string_view head)

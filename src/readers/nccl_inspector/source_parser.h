@@ -26,8 +26,10 @@ class SourceParser {
   // ends. A `cut_line` is the front of one line that is too long.
   void ParseWindow(std::string_view window, bool cut_line);
 
-  // After the last window: accounts for what was announced and did not come.
+  // After the last window of the source: accounts for what was announced and did not come.
   void Finish();
+  // The same after the last window of a part of it; SourceBuilder::EndDumps comes after the last part.
+  void FinishPart();
 
   SourceBuilder& builder() { return builder_; }
   uint64_t fast_lines() const { return fast_lines_; }
