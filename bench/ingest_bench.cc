@@ -1,10 +1,12 @@
-// Ingest of NCCL Inspector logs, against DuckDB's read_json into a table of the same columns: both from
-// the page cache, both from no file to a checkpointed one, in turn, whole processes with their start.
+// Ingest of NCCL Inspector logs, against DuckDB's read_json into a table of the same columns: both
+// from the page cache, both from no file to a checkpointed one, in turn, whole processes with their
+// start.
 //
 //   ingest_bench --telltale build/release/telltale --data DIR [--runs 5] [--reference-runs 2]
 //                [--work build/bench] [--name NAME]
 //
-// Writes rows of build/bench.json (name, ours, reference, ratio, unit, target, command), one a line.
+// Writes rows of build/bench.json (name, ours, reference, ratio, unit, target, command), one a
+// line.
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -36,7 +38,8 @@ struct Run {
   double peak_bytes = 0;
 };
 
-// Runs `work` in a child process of its own, so that time and peak memory are those of a whole process.
+// Runs `work` in a child process of its own, so that time and peak memory are those of a whole
+// process.
 Run Measure(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   const pid_t child = fork();
@@ -115,8 +118,9 @@ int64_t CountRecords(const std::string& store) {
   auto connection = (*database)->Connect();
   if (!connection) return 0;
   return (*connection)
-      ->QueryInteger("SELECT (SELECT count(*) FROM operation_record) + "
-                     "(SELECT count(*) FROM operation_record_irregular)")
+      ->QueryInteger(
+          "SELECT (SELECT count(*) FROM operation_record) + "
+          "(SELECT count(*) FROM operation_record_irregular)")
       .value_or(0);
 }
 
@@ -143,7 +147,8 @@ int main(int argc, char** argv) {
   std::vector<char> buffer(size_t{1} << 20);
   for (const auto& entry : fs::directory_iterator(data)) {
     std::ifstream file(entry.path(), std::ios::binary);  // into the page cache
-    while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || file.gcount() > 0) {
+    while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
+           file.gcount() > 0) {
     }
     bytes += static_cast<double>(entry.file_size());
   }
@@ -187,11 +192,13 @@ int main(int argc, char** argv) {
                option["--name"], what, mine, other > 0 ? fmt::format("{:.4g}", other) : "null",
                ratio > 0 ? fmt::format("{:.3g}", ratio) : "null", unit, target, command);
   };
-  row("speed", ours_gbs, reference_gbs, Median(ratios), "GB/s of JSON", ">= 2.5 and >= 5 x read_json");
+  row("speed", ours_gbs, reference_gbs, Median(ratios), "GB/s of JSON",
+      ">= 2.5 and >= 5 x read_json");
   row("records", records / Median(ours) / 1e6, records * reference_gbs / bytes * 1e3,
       Median(ratios), "M records/s", "");
   row("seconds", Median(ours), Median(reference), Median(ratios), "s", "");
-  row("best", bytes / *std::min_element(ours.begin(), ours.end()) / 1e9, 0, 0, "GB/s, fastest run", "");
+  row("best", bytes / *std::min_element(ours.begin(), ours.end()) / 1e9, 0, 0, "GB/s, fastest run",
+      "");
   row("size", ours_size, reference_size, reference_size / ours_size, "bytes/record", "<= 6");
   row("peak_memory", peak / 1e6, reference_peak / 1e6, reference_peak / peak, "MB", "<= 1074");
   RemoveStore(ours_file);

@@ -16,7 +16,8 @@ case ${1:-} in
   '') sources | xargs -0 -r -P "$(nproc)" -n 16 $formatter -i ;;
   --check)
     # One line a place in the formatter's own words would be thousands for a file from elsewhere.
-    misformatted=$(sources | xargs -0 -r -P "$(nproc)" -n 16 $formatter --dry-run 2>&1 |
+    # One process: the lines of several could be mixed.
+    misformatted=$(sources | xargs -0 -r $formatter --dry-run 2>&1 |
       sed -n 's/^\([^ :]*\):[0-9]*:[0-9]*: .*\[-Wclang-format-violations\]$/\1/p' | sort | uniq -c)
     if [ -n "$misformatted" ]; then
       echo "format: these files are not formatted (places, file); run \`make format\`" >&2

@@ -158,6 +158,16 @@ class ReliabilityTest : public testing::Test {
     return integer("SELECT count(*) FROM source");
   }
 
+  static uint64_t SizeWithLog(const std::string& store_path) {
+    uint64_t bytes = 0;
+    for (const char* end : {"", ".wal"}) {
+      std::error_code error;
+      const uint64_t size = fs::file_size(store_path + end, error);
+      if (!error) bytes += size;
+    }
+    return bytes;
+  }
+
   static void ExpectAdvice(const std::string& error) {
     EXPECT_TRUE(Contains(error, "run the same command again") ||
                 Contains(error, "a new store cannot be made at "))
@@ -188,18 +198,23 @@ TEST_F(ReliabilityTest, AnUndisturbedIngestTakesEverything) {
 TEST_F(ReliabilityTest, AKillAtAnyMomentLosesNoWholeSource) {
   std::mt19937_64 random(20261129);
   const auto span_us = std::chrono::duration_cast<std::chrono::microseconds>(undisturbed_).count();
+  const uint64_t whole_bytes = fs::file_size(*shared_ / "whole.duckdb");
   std::map<int64_t, int> seen;
   for (int i = 0; i < 20; ++i) {
     const std::string store = folder_ / ("s" + std::to_string(i) + ".duckdb");
     // A moment in each twentieth of the time that it takes.
     const auto moment = std::chrono::microseconds(
         (span_us * i + static_cast<int64_t>(random() % static_cast<uint64_t>(span_us))) / 20);
+    // Every other time instead: when so much has been written.
+    const uint64_t written = i % 2 == 0 ? 0 : 1 + random() % whole_bytes;
+    const auto start = Clock::now();
     const pid_t child = Start(store);
-    std::this_thread::sleep_for(moment);
+    if (written == 0) std::this_thread::sleep_for(moment);
+    while (SizeWithLog(store) < written && Clock::now() - start < 2 * undisturbed_) usleep(200);
     kill(child, SIGKILL);
     (void)Wait(child);
     SCOPED_TRACE("killed after " + std::to_string(moment.count()) + " us of " +
-                 std::to_string(span_us));
+                 std::to_string(span_us) + ", or " + std::to_string(written) + " bytes");
     if (fs::exists(store)) ++seen[ExpectWholeSources(store)];
     ExpectCompletes(store);
     if (HasFailure()) break;

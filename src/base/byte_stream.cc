@@ -120,8 +120,7 @@ class DecompressingStream : public ByteStream {
 
 class GzipStream : public DecompressingStream {
  public:
-  explicit GzipStream(std::unique_ptr<ByteStream> source)
-      : DecompressingStream(std::move(source)) {
+  explicit GzipStream(std::unique_ptr<ByteStream> source) : DecompressingStream(std::move(source)) {
     StartMember();
   }
 

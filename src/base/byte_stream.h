@@ -1,11 +1,12 @@
 #pragma once
 
-// Bytes from a file or standard input, decompressed on the way: plain, gzip (also of several members)
-// and zstd (also of several frames), told apart by their first bytes and never by their names.
+// Bytes from a file or standard input, decompressed on the way: plain, gzip (also of several
+// members) and zstd (also of several frames), told apart by their first bytes and never by their
+// names.
 //
 // A compressed stream that ends early or is damaged gives all bytes before the fault and then ends;
-// damage() says what was wrong. Expansion is bounded: a stream that grows beyond kMaxExpansion times
-// its compressed size (and beyond kFreeExpansion bytes) ends there, and damage() says so.
+// damage() says what was wrong. Expansion is bounded: a stream that grows beyond kMaxExpansion
+// times its compressed size (and beyond kFreeExpansion bytes) ends there, and damage() says so.
 
 #include <cstddef>
 #include <cstdint>
@@ -44,8 +45,8 @@ struct OpenedStream {
   Compression compression = Compression::kNone;
 };
 
-// Opens `path` ("-" is standard input). `fingerprint`, when given, takes in every byte as it lies in
-// the file (before decompression) and must outlive the stream.
+// Opens `path` ("-" is standard input). `fingerprint`, when given, takes in every byte as it lies
+// in the file (before decompression) and must outlive the stream.
 Result<OpenedStream> OpenByteStream(const std::string& path, Fingerprint* fingerprint = nullptr);
 
 // Decompresses `source` if its first bytes say that it is compressed. For tests and nested formats.

@@ -18,14 +18,13 @@ Result<std::string_view> LineWindow::Next() {
   if (buffer_.size() > max_line_bytes_ + kPadding) buffer_.resize(max_line_bytes_ + kPadding);
   while (true) {
     if (!at_end_) {
-      TELLTALE_ASSIGN(const size_t got,
-                      stream_.Read(std::span(buffer_).subspan(end_, buffer_.size() - kPadding - end_)));
+      TELLTALE_ASSIGN(const size_t got, stream_.Read(std::span(buffer_).subspan(
+                                            end_, buffer_.size() - kPadding - end_)));
       end_ += got;
       at_end_ = end_ < buffer_.size() - kPadding;
     }
-    const void* last = end_ > scanned
-                           ? memrchr(buffer_.data() + scanned, '\n', end_ - scanned)
-                           : nullptr;
+    const void* last =
+        end_ > scanned ? memrchr(buffer_.data() + scanned, '\n', end_ - scanned) : nullptr;
     if (last != nullptr || at_end_) {
       const size_t length =
           last != nullptr ? static_cast<size_t>(static_cast<const char*>(last) - buffer_.data()) + 1
@@ -46,8 +45,8 @@ Result<std::string_view> LineWindow::Next() {
   }
 }
 
-// Drops the rest of an over-long line. The cut line itself stays at the front of the buffer, and what
-// follows it is kept behind.
+// Drops the rest of an over-long line. The cut line itself stays at the front of the buffer, and
+// what follows it is kept behind.
 Status LineWindow::SkipToLineEnd() {
   std::vector<char> rest(window_bytes_);
   while (true) {

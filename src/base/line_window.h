@@ -22,8 +22,8 @@ class LineWindow {
         max_line_bytes_(max_line_bytes) {}
 
   // Moves to the next window: one or more whole lines, each with its '\n', the last line of the
-  // stream perhaps without. Empty at the end. A line of more than max_line_bytes (with its '\n') comes
-  // alone, cut to its first max_line_bytes bytes, and cut_line() is true for that window.
+  // stream perhaps without. Empty at the end. A line of more than max_line_bytes (with its '\n')
+  // comes alone, cut to its first max_line_bytes bytes, and cut_line() is true for that window.
   Result<std::string_view> Next();
 
   bool cut_line() const { return cut_line_; }
@@ -37,9 +37,9 @@ class LineWindow {
   size_t window_bytes_;
   size_t max_line_bytes_;
   std::vector<char> buffer_;
-  size_t begin_ = 0;      // first byte that was not handed out yet
-  size_t end_ = 0;        // end of the bytes in the buffer
-  uint64_t offset_ = 0;   // of the window handed out last
+  size_t begin_ = 0;     // first byte that was not handed out yet
+  size_t end_ = 0;       // end of the bytes in the buffer
+  uint64_t offset_ = 0;  // of the window handed out last
   uint64_t next_offset_ = 0;
   bool cut_line_ = false;
   bool at_end_ = false;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Expected failures are values: a Result<T> holds a T or an Error that says which thing failed, what
-// was expected, what was found and what to do. Exceptions are for defects only; library code neither
-// prints nor exits.
+// Expected failures are values: a Result<T> holds a T or an Error that says which thing failed,
+// what was expected, what was found and what to do. Exceptions are for defects only; library code
+// neither prints nor exits.
 
 #include <string>
 #include <string_view>
@@ -40,20 +40,20 @@ std::string SystemErrorText(int error_number);
 #define TELLTALE_CONCAT(a, b) TELLTALE_CONCAT_(a, b)
 
 // Returns the error of `expression` from the calling function, if it has one.
-#define TELLTALE_TRY(expression)                                      \
-  do {                                                                \
-    auto telltale_status = (expression);                              \
-    if (!telltale_status) {                                           \
-      return tl::unexpected(std::move(telltale_status).error());      \
-    }                                                                 \
+#define TELLTALE_TRY(expression)                                 \
+  do {                                                           \
+    auto telltale_status = (expression);                         \
+    if (!telltale_status) {                                      \
+      return tl::unexpected(std::move(telltale_status).error()); \
+    }                                                            \
   } while (false)
 
 // Declares `declaration` with the value of `expression`, or returns its error.
-#define TELLTALE_ASSIGN(declaration, expression)                                          \
+#define TELLTALE_ASSIGN(declaration, expression) \
   TELLTALE_ASSIGN_(TELLTALE_CONCAT(telltale_result_, __LINE__), declaration, expression)
-#define TELLTALE_ASSIGN_(result, declaration, expression)      \
-  auto result = (expression);                                  \
-  if (!result) {                                               \
-    return tl::unexpected(std::move(result).error());          \
-  }                                                            \
+#define TELLTALE_ASSIGN_(result, declaration, expression) \
+  auto result = (expression);                             \
+  if (!result) {                                          \
+    return tl::unexpected(std::move(result).error());     \
+  }                                                       \
   declaration = std::move(result).value()

@@ -1,7 +1,7 @@
 #pragma once
 
-// XXH3-128 over a stream of bytes, with AVX2 where the processor has it: distributions build libxxhash
-// for the oldest x86-64, which takes 2.5 times as long.
+// XXH3-128 over a stream of bytes, with AVX2 where the processor has it: distributions build
+// libxxhash for the oldest x86-64, which takes 2.5 times as long.
 
 #include <cstddef>
 #include <memory>

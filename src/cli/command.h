@@ -1,11 +1,12 @@
 #pragma once
 
 // A subcommand of `telltale`. To add one:
-//   1. write commands/<name>.cc with a function `void Add<Name>Command(CLI::App& app, GlobalOptions&)`
+//   1. write commands/<name>.cc with a function `void Add<Name>Command(CLI::App& app,
+//   GlobalOptions&)`
 //      that adds a subcommand with its options, help and examples, and sets its callback;
 //   2. name the function in commands/list.h.
-// A callback writes its answer to standard output, says everything else on standard error, and throws
-// CommandFailure for an expected failure; main() prints it and exits with its code.
+// A callback writes its answer to standard output, says everything else on standard error, and
+// throws CommandFailure for an expected failure; main() prints it and exits with its code.
 
 #include <stdexcept>
 #include <string>

@@ -42,9 +42,9 @@ int Run(int argc, char** argv) {
                                                  {"json", Format::kJson},
                                                  {"csv", Format::kCsv},
                                                  {"markdown", Format::kMarkdown}};
-  auto* format = app.add_option("--format", global.format, "table, json, csv or markdown")
-                     ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case)
-                                     .description("")) ;
+  auto* format =
+      app.add_option("--format", global.format, "table, json, csv or markdown")
+          ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case).description(""));
   app.add_flag("--json", json, "the same as --format json")->excludes(format);
   app.add_flag("--quiet,-q", global.quiet, "no progress and no notes on standard error");
   app.parse_complete_callback([&] {

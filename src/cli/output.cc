@@ -17,16 +17,21 @@ bool IsNumber(const Cell& cell) {
 std::string DisplayText(const Cell& cell) {
   if (const auto* value = std::get_if<double>(&cell)) {
     if (!std::isfinite(*value)) return fmt::format("{}", *value);
-    if (*value == std::floor(*value) && std::abs(*value) < 1e15) return fmt::format("{:.0f}", *value);
-    return fmt::format("{:.{}f}", *value, std::abs(*value) < 10 ? 3 : std::abs(*value) < 1000 ? 2 : 1);
+    if (*value == std::floor(*value) && std::abs(*value) < 1e15)
+      return fmt::format("{:.0f}", *value);
+    return fmt::format("{:.{}f}", *value,
+                       std::abs(*value) < 10     ? 3
+                       : std::abs(*value) < 1000 ? 2
+                                                 : 1);
   }
   return Visible(CellText(cell));
 }
 
 // Columns of a terminal that a text takes (code points; wide characters count as one).
 size_t Width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 std::string Padded(const std::string& text, size_t width, bool right) {

@@ -19,8 +19,8 @@ std::string CellJson(const Cell& cell);
 // A row as a JSON object with the columns' names as keys.
 std::string RowJson(const std::vector<ColumnInfo>& columns, std::span<const Cell> row);
 
-// {"schema":"telltale/<name>/<version>","<list_name>":[{column: value …} …]<extra>} in JSON; `extra` is
-// more members, each with a comma in front. In the other formats only the table.
+// {"schema":"telltale/<name>/<version>","<list_name>":[{column: value …} …]<extra>} in JSON;
+// `extra` is more members, each with a comma in front. In the other formats only the table.
 void PrintTable(const Table& table, const GlobalOptions& global, std::string_view schema,
                 std::string_view list_name, const std::string& extra = {});
 

@@ -15,7 +15,8 @@ OpenStore OpenForReading(const GlobalOptions& global, bool external_access) {
   return opened;
 }
 
-std::string TellCoverage(Connection& connection, const GlobalOptions& global, const std::string& run) {
+std::string TellCoverage(Connection& connection, const GlobalOptions& global,
+                         const std::string& run) {
   const std::vector<std::string> lines = ValueOrThrow(collectives::CoverageLines(connection, run));
   std::string json = ",\"coverage\":[";
   for (size_t i = 0; i < lines.size(); ++i) {

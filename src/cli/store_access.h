@@ -17,8 +17,10 @@ struct OpenStore {
 
 OpenStore OpenForReading(const GlobalOptions& global, bool external_access = false);
 
-// Says on standard error what the answer rests on, if data is missing; and gives it as a JSON member
+// Says on standard error what the answer rests on, if data is missing; and gives it as a JSON
+// member
 // `,"coverage":[…]` for the answer.
-std::string TellCoverage(Connection& connection, const GlobalOptions& global, const std::string& run);
+std::string TellCoverage(Connection& connection, const GlobalOptions& global,
+                         const std::string& run);
 
 }  // namespace telltale::cli

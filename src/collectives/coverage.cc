@@ -41,31 +41,34 @@ Result<std::vector<std::string>> CoverageLines(Connection& connection, const std
       if (count <= 0) return;
       causes += (causes.empty() ? "" : "; ") + text;
     };
-    const auto count = [&](const char* name) { return CountText(static_cast<uint64_t>(value[name])); };
+    const auto count = [&](const char* name) {
+      return CountText(static_cast<uint64_t>(value[name]));
+    };
     const auto plural = [&](const char* name, const char* word) {
       return fmt::format("{} {}{}", count(name), word, value[name] == 1 ? "" : "s");
     };
     add(value["ring_overwrite"],
         fmt::format("ring overwrote {} on {}", plural("ring_overwrite", "operation"),
                     plural("ring_overwrite_ranks", "rank")));
-    add(value["sampled"], fmt::format("the producer (NCCL before 2.30) sampled and left out {} on {}",
-                                      plural("sampled", "operation"), plural("sampled_ranks", "rank")));
-    add(value["gaps_lost"], fmt::format("{} missing on {} but recorded elsewhere or counted",
-                                        plural("gaps_lost", "operation"), plural("gaps_lost_ranks", "rank")));
+    add(value["sampled"],
+        fmt::format("the producer (NCCL before 2.30) sampled and left out {} on {}",
+                    plural("sampled", "operation"), plural("sampled_ranks", "rank")));
+    add(value["gaps_lost"],
+        fmt::format("{} missing on {} but recorded by other ranks",
+                    plural("gaps_lost", "operation"), plural("gaps_lost_ranks", "rank")));
     add(value["last_interval"],
         fmt::format("the last {} of {} not written", plural("last_interval", "operation"),
                     plural("last_interval_ranks", "rank")));
     add(value["missing_ranks"],
-        fmt::format("no file of {} (about {} records)", plural("missing_ranks", "communicator rank"),
-                    count("missing_rank_records")));
+        fmt::format("no file of {} (about {} records)",
+                    plural("missing_ranks", "communicator rank"), count("missing_rank_records")));
     add(value["lines_lost"], fmt::format("{} could not be read", plural("lines_lost", "line")));
     add(value["empty_files"], plural("empty_files", "empty file"));
     if (causes.empty()) continue;
     const double coverage = value["coverage"];
-    lines.push_back(coverage >= 1
-                        ? fmt::format("run {}: {}", CellText(row[0]), causes)
-                        : fmt::format("run {}: coverage {}: {}", CellText(row[0]), Percent(coverage),
-                                      causes));
+    lines.push_back(coverage >= 1 ? fmt::format("run {}: {}", CellText(row[0]), causes)
+                                  : fmt::format("run {}: coverage {}: {}", CellText(row[0]),
+                                                Percent(coverage), causes));
   }
   return lines;
 }

@@ -49,7 +49,8 @@ void WalkFolder(const fs::path& folder, std::vector<FoundFile>& files) {
       if (!entry.is_symlink(error)) WalkFolder(entry.path(), files);
       continue;
     }
-    // Pipes and sockets inside a folder would block; they are no logs. A link to nothing may be one.
+    // Pipes and sockets inside a folder would block; they are no logs. A link to nothing may be
+    // one.
     if (!entry.is_regular_file(error) && entry.exists(error)) continue;
     files.push_back(Describe(entry.path(), false));
   }

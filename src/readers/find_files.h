@@ -11,11 +11,11 @@ namespace telltale {
 struct FoundFile {
   std::string path;
   std::string absolute_path;
-  std::string folder;        // absolute; what the run is named after
+  std::string folder;  // absolute; what the run is named after
   uint64_t size_bytes = 0;
-  bool is_regular = true;    // false: standard input, a pipe, a device
+  bool is_regular = true;  // false: standard input, a pipe, a device
   bool named_directly = false;
-  std::string error;         // why it cannot be read; empty otherwise
+  std::string error;  // why it cannot be read; empty otherwise
 };
 
 // Folders are walked recursively, entries in the order of their names; links to folders are not

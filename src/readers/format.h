@@ -3,8 +3,8 @@
 // What a reader is to ingest. To add one:
 //   1. make a folder src/readers/<format>/ with a function that returns its Format;
 //   2. name the function in formats.cc.
-// A reader recognises its files by content, writes each source in one transaction (several small ones
-// may share one), and accounts for every record that is not a row.
+// A reader recognises its files by content, writes each source in one transaction (several small
+// ones may share one), and accounts for every record that is not a row.
 
 #include <cstdint>
 #include <functional>
@@ -34,8 +34,8 @@ struct SourceReport {
   SourceStatus status = SourceStatus::kFailed;
   std::string format;
   std::string format_version;
-  std::string message;        // why it was not ingested, or what was replaced
-  uint64_t records = 0;       // lines of the file = rows + losses of class line
+  std::string message;   // why it was not ingested, or what was replaced
+  uint64_t records = 0;  // lines of the file = rows + losses of class line
   uint64_t rows = 0;
   std::vector<LossReport> losses;
 };
@@ -60,8 +60,8 @@ struct WorkerOptions {
   uint64_t max_pending_records = uint64_t{1} << 20;  // in memory before they go to the store
   unsigned parsers = 1;                              // threads for one large file
   std::function<void(uint64_t bytes)> on_progress;   // thread safe
-  // Whether a source with this fingerprint is in already (then `other` is its path); thread safe. From
-  // this call on the fingerprint counts as being in.
+  // Whether a source with this fingerprint is in already (then `other` is its path); thread safe.
+  // From this call on the fingerprint counts as being in.
   std::function<bool(const std::string& fingerprint, const std::string& path, std::string& other)>
       is_copy;
 };

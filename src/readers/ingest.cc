@@ -97,8 +97,9 @@ std::string GuessByName(const std::string& path) {
 
 Status Ingester::LoadKnown() {
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store_.Connect());
-  TELLTALE_ASSIGN(const Table table,
-                  connection->Query("SELECT source, path, size_bytes::BIGINT, fingerprint FROM source"));
+  TELLTALE_ASSIGN(
+      const Table table,
+      connection->Query("SELECT source, path, size_bytes::BIGINT, fingerprint FROM source"));
   for (const std::vector<Cell>& row : table.rows) {
     known_.push_back({std::get<int64_t>(row[0]), CellText(row[1]),
                       static_cast<uint64_t>(std::get<int64_t>(row[2])), CellText(row[3])});
@@ -113,8 +114,8 @@ Status Ingester::LoadKnown() {
   return {};
 }
 
-// A run for each folder, or one for all by name. Runs are found again by name and folder, so that files
-// that come later join the run they belong to.
+// A run for each folder, or one for all by name. Runs are found again by name and folder, so that
+// files that come later join the run they belong to.
 Status Ingester::FindRuns() {
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store_.Connect());
   for (Candidate& candidate : candidates_) {
@@ -165,8 +166,8 @@ void Ingester::FindGrownFile(Candidate& candidate) {
   }
 }
 
-// Copies can only be among files of the same size whose first and last bytes agree too, and a grown file
-// only among those of the same path: just these are read twice.
+// Copies can only be among files of the same size whose first and last bytes agree too, and a grown
+// file only among those of the same path: just these are read twice.
 Status Ingester::FindCopies() {
   std::set<uint64_t> known_sizes;
   for (const KnownSource& known : known_) known_sizes.insert(known.size_bytes);
@@ -194,7 +195,8 @@ Status Ingester::FindCopies() {
         if (may_be_copy) {
           auto fingerprint = FingerprintOfFile(candidate.file.path);
           if (fingerprint) candidate.fingerprint = *fingerprint;
-          if (candidate.file.size_bytes == 0) candidate.fingerprint += ":" + StoredText(candidate.file.path);
+          if (candidate.file.size_bytes == 0)
+            candidate.fingerprint += ":" + StoredText(candidate.file.path);
         }
         if (known_paths.contains(StoredText(candidate.file.path))) FindGrownFile(candidate);
       },
@@ -247,7 +249,8 @@ Result<std::vector<std::unique_ptr<SourceWorker>>> Ingester::MakeWorkers(unsigne
   return workers;
 }
 
-void Ingester::IngestOne(Candidate& candidate, std::vector<std::unique_ptr<SourceWorker>>& workers) {
+void Ingester::IngestOne(Candidate& candidate,
+                         std::vector<std::unique_ptr<SourceWorker>>& workers) {
   SourceReport& report = candidate.report;
   const auto failed = [&](const Error& error) {
     report.status = SourceStatus::kFailed;
@@ -262,9 +265,10 @@ void Ingester::IngestOne(Candidate& candidate, std::vector<std::unique_ptr<Sourc
   head.resize(*got);
   const std::string_view text(head.data(), head.size());
   const std::span<const Format> formats = Formats();
-  const auto format = std::find_if(formats.begin(), formats.end(), [&](const Format& candidate_format) {
-    return candidate_format.recognises(text, candidate.file.path);
-  });
+  const auto format =
+      std::find_if(formats.begin(), formats.end(), [&](const Format& candidate_format) {
+        return candidate_format.recognises(text, candidate.file.path);
+      });
   if (format == formats.end()) {
     report.status = SourceStatus::kNotRecognised;
     report.message = head.empty() ? "empty" : GuessByName(candidate.file.path);
@@ -354,9 +358,10 @@ Result<IngestReport> Ingester::Run() {
   }
   if (status) status = store_.Checkpoint();
   if (!status) {
-    return Fail("the store could not be written: {}. Sources that were not complete are not in it; make "
-                "room or fix the cause, and run the same command again",
-                status.error().message);
+    return Fail(
+        "the store could not be written: {}. Sources that were not complete are not in it; make "
+        "room or fix the cause, and run the same command again",
+        status.error().message);
   }
   IngestReport report;
   for (Candidate& candidate : candidates_) report.sources.push_back(std::move(candidate.report));

@@ -32,8 +32,8 @@ struct IngestReport {
 // Options for opening the store that `Ingest` writes to, within 1 GiB of memory.
 StoreOptions IngestStoreOptions();
 
-// A file that cannot be read is a failed source in the report, and the others go on. Only what makes
-// the whole ingest impossible (the store itself) is an error.
+// A file that cannot be read is a failed source in the report, and the others go on. Only what
+// makes the whole ingest impossible (the store itself) is an error.
 Result<IngestReport> Ingest(Store& store, const IngestOptions& options);
 
 }  // namespace telltale

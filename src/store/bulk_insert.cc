@@ -67,8 +67,7 @@ Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, s
         const std::span<void* const> used(data.data(), bound.columns.size());
         duckdb_data_chunk_set_size(chunk, (*bound.fill)(used, duckdb_vector_size()));
       });
-  const duckdb_state registered =
-      duckdb_register_table_function(connection.handle(), function);
+  const duckdb_state registered = duckdb_register_table_function(connection.handle(), function);
   duckdb_destroy_table_function(&function);
   if (registered == DuckDBError) return Fail("DuckDB does not take a table function");
   return std::unique_ptr<BulkInsert>(new BulkInsert(std::move(state)));

@@ -1,9 +1,9 @@
 #pragma once
 
-// The two ways of putting rows into a table. BulkInsert is for the large, narrow tables: a table function
-// hands DuckDB whole vectors, which is 1.3 to 1.6 times as fast as its appender. RowAppender is for
-// everything else: a row of cells at a time.
-// Both take part in the transaction that is open on the connection.
+// The two ways of putting rows into a table. BulkInsert is for the large, narrow tables: a table
+// function hands DuckDB whole vectors, which is 1.3 to 1.6 times as fast as its appender.
+// RowAppender is for everything else: a row of cells at a time. Both take part in the transaction
+// that is open on the connection.
 
 #include <functional>
 #include <memory>
@@ -20,8 +20,8 @@ enum class ColumnType { kUInt32, kInt64, kUInt64 };
 
 class BulkInsert {
  public:
-  // Writes up to `capacity` rows, column i at columns[i] (a pointer to values of its type); returns how
-  // many. 0 ends the insert.
+  // Writes up to `capacity` rows, column i at columns[i] (a pointer to values of its type); returns
+  // how many. 0 ends the insert.
   using Fill = std::function<size_t(std::span<void* const> columns, size_t capacity)>;
 
   // `connection` must outlive it.

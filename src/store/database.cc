@@ -77,8 +77,7 @@ bool HasOwnCell(duckdb_type type) {
 
 std::string StringAt(duckdb_vector vector, idx_t row) {
   auto* strings = static_cast<duckdb_string_t*>(duckdb_vector_get_data(vector));
-  return std::string(duckdb_string_t_data(&strings[row]),
-                     duckdb_string_t_length(strings[row]));
+  return std::string(duckdb_string_t_data(&strings[row]), duckdb_string_t_length(strings[row]));
 }
 
 template <typename T>
@@ -146,8 +145,8 @@ class Statement {
   duckdb_prepared_statement handle = nullptr;
 };
 
-// DuckDB writes types that have no cell of their own (decimals, times, lists …) as text best itself:
-// the statement is run again inside a cast of just those columns.
+// DuckDB writes types that have no cell of their own (decimals, times, lists …) as text best
+// itself: the statement is run again inside a cast of just those columns.
 std::string WithTextColumns(duckdb_prepared_statement statement, std::string_view sql,
                             idx_t columns) {
   std::string list;
@@ -162,7 +161,8 @@ std::string WithTextColumns(duckdb_prepared_statement statement, std::string_vie
   if (!any) return {};
   std::string names;
   for (idx_t i = 0; i < columns; ++i) names += fmt::format("{}c{}", i > 0 ? ", " : "", i);
-  while (!sql.empty() && (sql.back() == ';' || std::isspace(static_cast<unsigned char>(sql.back())))) {
+  while (!sql.empty() &&
+         (sql.back() == ';' || std::isspace(static_cast<unsigned char>(sql.back())))) {
     sql.remove_suffix(1);
   }
   return fmt::format("SELECT {} FROM ({}\n) AS telltale_rows({})", list, sql, names);
@@ -183,8 +183,8 @@ Status CastToText(duckdb_connection connection, std::string_view sql,
     if (line_comment == std::string_view::npos && block_comment == std::string_view::npos) break;
     // npos + 1 is 0.
     sql = sql.substr(0, std::max(line_comment + 1, block_comment + 1) - 1);
-    auto shorter = Statement::Prepare(
-        connection, WithTextColumns(statement->handle, sql, columns), parameters);
+    auto shorter = Statement::Prepare(connection, WithTextColumns(statement->handle, sql, columns),
+                                      parameters);
     if (shorter) cast = std::move(shorter);
   }
   TELLTALE_ASSIGN(statement, std::move(cast));
@@ -193,39 +193,69 @@ Status CastToText(duckdb_connection connection, std::string_view sql,
 
 std::string TypeName(duckdb_logical_type logical, duckdb_type type) {
   switch (type) {
-    case DUCKDB_TYPE_BOOLEAN: return "BOOLEAN";
-    case DUCKDB_TYPE_TINYINT: return "TINYINT";
-    case DUCKDB_TYPE_SMALLINT: return "SMALLINT";
-    case DUCKDB_TYPE_INTEGER: return "INTEGER";
-    case DUCKDB_TYPE_BIGINT: return "BIGINT";
-    case DUCKDB_TYPE_UTINYINT: return "UTINYINT";
-    case DUCKDB_TYPE_USMALLINT: return "USMALLINT";
-    case DUCKDB_TYPE_UINTEGER: return "UINTEGER";
-    case DUCKDB_TYPE_UBIGINT: return "UBIGINT";
-    case DUCKDB_TYPE_HUGEINT: return "HUGEINT";
-    case DUCKDB_TYPE_UHUGEINT: return "UHUGEINT";
-    case DUCKDB_TYPE_FLOAT: return "FLOAT";
-    case DUCKDB_TYPE_DOUBLE: return "DOUBLE";
-    case DUCKDB_TYPE_VARCHAR: return "VARCHAR";
-    case DUCKDB_TYPE_BLOB: return "BLOB";
-    case DUCKDB_TYPE_DATE: return "DATE";
-    case DUCKDB_TYPE_TIME: return "TIME";
-    case DUCKDB_TYPE_TIMESTAMP: return "TIMESTAMP";
-    case DUCKDB_TYPE_TIMESTAMP_S: return "TIMESTAMP_S";
-    case DUCKDB_TYPE_TIMESTAMP_MS: return "TIMESTAMP_MS";
-    case DUCKDB_TYPE_TIMESTAMP_NS: return "TIMESTAMP_NS";
-    case DUCKDB_TYPE_TIMESTAMP_TZ: return "TIMESTAMP WITH TIME ZONE";
-    case DUCKDB_TYPE_INTERVAL: return "INTERVAL";
-    case DUCKDB_TYPE_UUID: return "UUID";
-    case DUCKDB_TYPE_ENUM: return "ENUM";
-    case DUCKDB_TYPE_LIST: return "LIST";
-    case DUCKDB_TYPE_STRUCT: return "STRUCT";
-    case DUCKDB_TYPE_MAP: return "MAP";
-    case DUCKDB_TYPE_ARRAY: return "ARRAY";
+    case DUCKDB_TYPE_BOOLEAN:
+      return "BOOLEAN";
+    case DUCKDB_TYPE_TINYINT:
+      return "TINYINT";
+    case DUCKDB_TYPE_SMALLINT:
+      return "SMALLINT";
+    case DUCKDB_TYPE_INTEGER:
+      return "INTEGER";
+    case DUCKDB_TYPE_BIGINT:
+      return "BIGINT";
+    case DUCKDB_TYPE_UTINYINT:
+      return "UTINYINT";
+    case DUCKDB_TYPE_USMALLINT:
+      return "USMALLINT";
+    case DUCKDB_TYPE_UINTEGER:
+      return "UINTEGER";
+    case DUCKDB_TYPE_UBIGINT:
+      return "UBIGINT";
+    case DUCKDB_TYPE_HUGEINT:
+      return "HUGEINT";
+    case DUCKDB_TYPE_UHUGEINT:
+      return "UHUGEINT";
+    case DUCKDB_TYPE_FLOAT:
+      return "FLOAT";
+    case DUCKDB_TYPE_DOUBLE:
+      return "DOUBLE";
+    case DUCKDB_TYPE_VARCHAR:
+      return "VARCHAR";
+    case DUCKDB_TYPE_BLOB:
+      return "BLOB";
+    case DUCKDB_TYPE_DATE:
+      return "DATE";
+    case DUCKDB_TYPE_TIME:
+      return "TIME";
+    case DUCKDB_TYPE_TIMESTAMP:
+      return "TIMESTAMP";
+    case DUCKDB_TYPE_TIMESTAMP_S:
+      return "TIMESTAMP_S";
+    case DUCKDB_TYPE_TIMESTAMP_MS:
+      return "TIMESTAMP_MS";
+    case DUCKDB_TYPE_TIMESTAMP_NS:
+      return "TIMESTAMP_NS";
+    case DUCKDB_TYPE_TIMESTAMP_TZ:
+      return "TIMESTAMP WITH TIME ZONE";
+    case DUCKDB_TYPE_INTERVAL:
+      return "INTERVAL";
+    case DUCKDB_TYPE_UUID:
+      return "UUID";
+    case DUCKDB_TYPE_ENUM:
+      return "ENUM";
+    case DUCKDB_TYPE_LIST:
+      return "LIST";
+    case DUCKDB_TYPE_STRUCT:
+      return "STRUCT";
+    case DUCKDB_TYPE_MAP:
+      return "MAP";
+    case DUCKDB_TYPE_ARRAY:
+      return "ARRAY";
     case DUCKDB_TYPE_DECIMAL:
       return fmt::format("DECIMAL({},{})", duckdb_decimal_width(logical),
                          duckdb_decimal_scale(logical));
-    default: return "OTHER";
+    default:
+      return "OTHER";
   }
 }
 
@@ -277,7 +307,8 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
       set("enable_external_access", options.external_access ? "true" : "false") &&
       set("autoinstall_known_extensions", "false") && set("autoload_known_extensions", "false") &&
       set("custom_user_agent", "telltale");
-  if (options.threads > 0) configured = configured && set("threads", std::to_string(options.threads));
+  if (options.threads > 0)
+    configured = configured && set("threads", std::to_string(options.threads));
   if (!options.memory_limit.empty()) {
     configured = configured && set("memory_limit", options.memory_limit);
   }
@@ -349,6 +380,9 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
   }
   const duckdb_statement_type kind = duckdb_prepared_statement_type(statement->handle);
   if (kind == DUCKDB_STATEMENT_TYPE_SELECT) {
+    if (duckdb_prepared_statement_column_type(statement->handle, 0) == DUCKDB_TYPE_INVALID) {
+      return Fail("the type of a parameter is not known; cast it, as in $1::VARCHAR");
+    }
     TELLTALE_TRY(CastToText(handle_, sql, parameters, column_count, statement));
   }
 
@@ -363,9 +397,6 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
     return Fail("{}", error);
   }
   Status status;
-  if (duckdb_column_count(&result) != column_count) {
-    status = Fail("the type of a parameter is not known; cast it, as in $1::VARCHAR");
-  }
   std::vector<duckdb_type> types(column_count);
   for (idx_t i = 0; i < column_count && status; ++i) {
     types[i] = duckdb_column_type(&result, i);
@@ -408,7 +439,8 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
 
 Result<int64_t> Connection::QueryInteger(const std::string& sql, std::span<const Cell> parameters) {
   TELLTALE_ASSIGN(const Table table, Query(sql, parameters));
-  if (table.rows.size() != 1 || table.rows[0].size() != 1) return Fail("one value expected: {}", sql);
+  if (table.rows.size() != 1 || table.rows[0].size() != 1)
+    return Fail("one value expected: {}", sql);
   const Cell& cell = table.rows[0][0];
   if (const auto* value = std::get_if<int64_t>(&cell)) return *value;
   if (const auto* value = std::get_if<bool>(&cell)) return *value ? 1 : 0;

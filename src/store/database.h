@@ -1,7 +1,8 @@
 #pragma once
 
 // DuckDB behind our results and ownership: a database file, connections, queries whose rows come as
-// cells, and bulk inserts whose rows come a column at a time. Only this folder knows DuckDB's C API.
+// cells, and bulk inserts whose rows come a column at a time. Only this folder knows DuckDB's C
+// API.
 
 #include <cstdint>
 #include <functional>
@@ -25,11 +26,10 @@ namespace telltale {
 struct BigInteger {
   std::string digits;
 };
-using Cell =
-    std::variant<std::monostate, bool, int64_t, uint64_t, double, BigInteger, std::string>;
+using Cell = std::variant<std::monostate, bool, int64_t, uint64_t, double, BigInteger, std::string>;
 
-// Text as it can be stored: bytes that are not UTF-8 (names of files may hold any) are written as \xNN.
-// Parameters and appended rows are always written so.
+// Text as it can be stored: bytes that are not UTF-8 (names of files may hold any) are written as
+// \xNN. Parameters and appended rows are always written so.
 std::string StoredText(std::string_view text);
 
 // The cell for people and CSV: empty for NULL, shortest exact form for numbers.
@@ -51,9 +51,9 @@ enum class Access { kReadOnly, kReadWrite };
 
 struct DatabaseOptions {
   Access access = Access::kReadOnly;
-  unsigned threads = 0;            // 0: as many as there are cores
-  std::string memory_limit;        // such as "400MB"; empty: DuckDB's default
-  bool external_access = true;     // whether SQL may touch files
+  unsigned threads = 0;         // 0: as many as there are cores
+  std::string memory_limit;     // such as "400MB"; empty: DuckDB's default
+  bool external_access = true;  // whether SQL may touch files
 };
 
 // A database file. Safe to use from several threads, each with its own connection.

@@ -1,7 +1,7 @@
 #pragma once
 
-// The files of queries/, built into the library by cmake/embed_queries.cmake. To add a query, add its
-// file: nothing else has to be listed.
+// The files of queries/, built into the library by cmake/embed_queries.cmake. To add a query, add
+// its file: nothing else has to be listed.
 
 #include <span>
 #include <string_view>

@@ -17,7 +17,8 @@ struct QueryHead {
   std::string text;      // the whole head, for help, without comment marks
 };
 
-// The SQL of a query (its whole file). A name that is not there is a defect of the caller: an Error.
+// The SQL of a query (its whole file). A name that is not there is a defect of the caller: an
+// Error.
 Result<std::string> QueryText(std::string_view name);
 
 // Heads of all queries whose name starts with `prefix`, sorted by name.

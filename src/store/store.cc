@@ -45,7 +45,8 @@ Error OpenError(const std::string& path, const Error& error) {
         path, match[2].str(), match[1].str().empty() ? "unknown" : match[1].str())};
   }
   if (error.message.find("Could not set lock") != std::string::npos) {
-    return Error{fmt::format("store {} is in use by another process; try again when it is done", path)};
+    return Error{
+        fmt::format("store {} is in use by another process; try again when it is done", path)};
   }
   return Error{fmt::format("store {} cannot be opened: {}", path, error.message)};
 }
@@ -80,8 +81,9 @@ Result<bool> CreateStore(const std::string& path) {
     TELLTALE_ASSIGN(const std::unique_ptr<Database> database, Database::Open(draft, options));
     TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, database->Connect());
     TELLTALE_TRY(connection->Run("BEGIN"));
-    TELLTALE_TRY(connection->Run(
-        "CREATE TABLE telltale_store (schema_version INTEGER, created_by VARCHAR, created_at TIMESTAMP)"));
+    TELLTALE_TRY(
+        connection->Run("CREATE TABLE telltale_store (schema_version INTEGER, created_by VARCHAR, "
+                        "created_at TIMESTAMP)"));
     for (int version = 1; version <= kSchemaVersion; ++version) {
       TELLTALE_ASSIGN(const std::string_view text, SchemaText(version));
       TELLTALE_TRY(connection->Run(std::string(text)));
@@ -106,7 +108,7 @@ Result<bool> CreateStore(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreOptions& options) {
-  struct stat status{};
+  struct stat status {};
   const bool exists = stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) return Fail("store {} is a folder, not a file", path);
   if (exists && !S_ISREG(status.st_mode)) return Fail("store {} is not a regular file", path);
@@ -114,13 +116,16 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
   bool is_new = false;
   if (!exists) {
     if (!options.create) {
-      return Fail("there is no store {}; make one with `telltale ingest PATH…`, or name it with --store",
-                  path);
+      return Fail(
+          "there is no store {}; make one with `telltale ingest PATH…`, or name it with --store",
+          path);
     }
     // DuckDB would write what is in the old store's log into the new one.
     if (stat((path + ".wal").c_str(), &status) == 0) {
-      return Fail("there is no store {0}, but its log {0}.wal is left; put the store back, or remove the "
-                  "log", path);
+      return Fail(
+          "there is no store {0}, but its log {0}.wal is left; put the store back, or remove the "
+          "log",
+          path);
     }
     TELLTALE_ASSIGN(is_new, CreateStore(path));
   } else if (!IsDuckDbFile(path)) {

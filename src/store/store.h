@@ -31,7 +31,16 @@ class Store {
   Result<std::unique_ptr<Connection>> Connect() { return database_->Connect(); }
 
   // Ids of a dimension table, unused so far in this store; thread safe.
-  enum Dimension { kRun, kSource, kProcess, kCommunicator, kCommunicatorRank, kSeries, kCounter, kDimensions };
+  enum Dimension {
+    kRun,
+    kSource,
+    kProcess,
+    kCommunicator,
+    kCommunicatorRank,
+    kSeries,
+    kCounter,
+    kDimensions
+  };
   int64_t NextId(Dimension dimension) { return next_id_[dimension]++; }
 
   // Writes everything that is still in the log into the file itself.

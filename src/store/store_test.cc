@@ -287,12 +287,13 @@ TEST_F(StoreTest, TwoThatMakeAStoreAtOnceShareOne) {
             usleep(10000);
             continue;
           }
-          const auto connection = (*store)->Connect();
+          auto connection = (*store)->Connect();
           const int64_t id = (*store)->NextId(Store::kRun);
           const bool done =
               (*connection)
                   ->Run("INSERT INTO run VALUES (" + std::to_string(id) + ", 'x', 'x')")
                   .has_value();
+          connection->reset();
           store->reset();
           _exit(done ? 0 : 3);
         }

@@ -39,7 +39,8 @@ void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
   const std::array<Cell, 1> parameters = {options.run.empty() ? Cell() : Cell(options.run)};
   const Table table = ValueOrThrow(opened.connection->Query(*sql, parameters));
   const std::string coverage = TellCoverage(*opened.connection, global, options.run);
-  PrintTable(table, global, fmt::format("collectives.{}/1", options.query), options.query, coverage);
+  PrintTable(table, global, fmt::format("collectives.{}/1", options.query), options.query,
+             coverage);
 }
 
 }  // namespace
@@ -49,7 +50,8 @@ void AddCollectivesCommand(CLI::App& app, GlobalOptions& global) {
   CLI::App* command = app.add_subcommand(
       "collectives", "what collectives ran, how much, how fast (no name: list the questions)");
   std::string help =
-      "\nExamples:\n  telltale collectives summary\n  telltale --json collectives summary --run job\n";
+      "\nExamples:\n  telltale collectives summary\n  telltale --json collectives summary --run "
+      "job\n";
   for (const QueryHead& head : QueryHeads(kPrefix)) {
     help += fmt::format("\n{}\n", head.name.substr(kPrefix.size()));
     std::string_view rest = head.text;

@@ -47,8 +47,9 @@ void RunExport(ExportCommand options, const GlobalOptions& global) {
       all += (all.empty() ? "" : ", ") + CellText(row[0]);
     }
     if (!found) {
-      throw CommandFailure(fmt::format("the store has no table or view {}; it has {}", Visible(name), all),
-                           kExitUsage);
+      throw CommandFailure(
+          fmt::format("the store has no table or view {}; it has {}", Visible(name), all),
+          kExitUsage);
     }
     const fs::path file = fs::path(options.out) / (name + ".parquet");
     if (!options.force && fs::exists(file)) {
@@ -60,7 +61,8 @@ void RunExport(ExportCommand options, const GlobalOptions& global) {
   if (error) throw CommandFailure(fmt::format("{}: {}", options.out, error.message()));
 
   Table written;
-  written.columns = {{"name", "VARCHAR"}, {"path", "VARCHAR"}, {"rows", "BIGINT"}, {"size_bytes", "UBIGINT"}};
+  written.columns = {
+      {"name", "VARCHAR"}, {"path", "VARCHAR"}, {"rows", "BIGINT"}, {"size_bytes", "UBIGINT"}};
   for (const std::string& name : options.names) {
     const fs::path file = fs::path(options.out) / (name + ".parquet");
     const std::string draft = file.string() + ".part";

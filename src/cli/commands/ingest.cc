@@ -2,6 +2,8 @@
 
 #include <malloc.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <mutex>
 
 #include "base/json_text.h"
@@ -54,8 +56,8 @@ std::string LossesJson(const SourceReport& source, bool lines) {
   for (const LossReport& loss : source.losses) {
     if ((loss.loss_class == "line") != lines) continue;
     if (text.size() > 1) text += ',';
-    text += fmt::format(R"({{"kind":{},"count":{},"detail":{}}})", JsonString(loss.kind), loss.count,
-                        loss.detail.empty() ? "null" : JsonString(loss.detail));
+    text += fmt::format(R"({{"kind":{},"count":{},"detail":{}}})", JsonString(loss.kind),
+                        loss.count, loss.detail.empty() ? "null" : JsonString(loss.detail));
   }
   return text + "]";
 }
@@ -71,9 +73,9 @@ void PrintJson(const IngestReport& report, const std::string& store) {
     fmt::print(
         R"({}{{"path":{},"status":"{}","format":{},"format_version":{},"records":{},"rows":{},)"
         R"("losses":{},"notes":{},"message":{}}})",
-        i > 0 ? "," : "", JsonString(source.path), StatusName(source.status), or_null(source.format),
-        or_null(source.format_version), source.records, source.rows, LossesJson(source, true),
-        LossesJson(source, false), or_null(source.message));
+        i > 0 ? "," : "", JsonString(source.path), StatusName(source.status),
+        or_null(source.format), or_null(source.format_version), source.records, source.rows,
+        LossesJson(source, true), LossesJson(source, false), or_null(source.message));
   }
   fmt::print("]}}\n");
 }
@@ -112,7 +114,8 @@ void PrintText(const IngestReport& report, const GlobalOptions& global) {
   }
   fmt::print("{} source{} into {}: {} lines, {} rows, {} lost; {} in {:.2f} s ({}/s)\n", ingested,
              ingested == 1 ? "" : "s", Visible(global.store), CountText(records), CountText(rows),
-             CountText(records - rows), BytesText(static_cast<double>(report.bytes)), report.seconds,
+             CountText(records - rows), BytesText(static_cast<double>(report.bytes)),
+             report.seconds,
              BytesText(static_cast<double>(report.bytes) / std::max(report.seconds, 1e-9)));
   if (skipped > 0) fmt::print("{} already in the store, skipped\n", skipped);
   if (unknown > 0) fmt::print("{} not recognised, named above, not read\n", unknown);
@@ -123,13 +126,32 @@ void PrintText(const IngestReport& report, const GlobalOptions& global) {
   if (failed > 0) fmt::print("{} failed\n", failed);
 }
 
+Table SourcesTable(const IngestReport& report) {
+  Table table;
+  table.columns = {{"path", "VARCHAR"},           {"status", "VARCHAR"},  {"format", "VARCHAR"},
+                   {"format_version", "VARCHAR"}, {"records", "UBIGINT"}, {"rows", "UBIGINT"},
+                   {"message", "VARCHAR"}};
+  for (const SourceReport& source : report.sources) {
+    table.rows.push_back({source.path, std::string(StatusName(source.status)), source.format,
+                          source.format_version, source.records, source.rows, source.message});
+  }
+  return table;
+}
+
 void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
 #if defined(__GLIBC__)
-  // Buffers of records come and go by the megabyte: given back to the kernel each time, a tenth of the
-  // time went into page faults.
+  // Buffers of records come and go by the megabyte: given back to the kernel each time, a tenth of
+  // the time went into page faults.
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
 #endif
+  // A slip of the pen makes no store.
+  const bool any_path = std::any_of(
+      command.paths.begin(), command.paths.end(),
+      [](const std::string& path) { return path == "-" || std::filesystem::exists(path); });
+  if (!any_path) {
+    throw CommandFailure(fmt::format("{}: no such file or folder", Visible(command.paths.front())));
+  }
   const std::unique_ptr<Store> store =
       ValueOrThrow(Store::Open(global.store, IngestStoreOptions()));
   IngestOptions options;
@@ -145,9 +167,10 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
       const std::scoped_lock lock(mutex);
       if (done < drawn + (uint64_t{32} << 20)) return;
       drawn = done;
-      line.Draw(fmt::format("ingesting {} of {} ({:.0f} %)", BytesText(static_cast<double>(done)),
-                            BytesText(static_cast<double>(total)),
-                            100.0 * static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(total, 1))));
+      line.Draw(fmt::format(
+          "ingesting {} of {} ({:.0f} %)", BytesText(static_cast<double>(done)),
+          BytesText(static_cast<double>(total)),
+          100.0 * static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(total, 1))));
     };
     report = ValueOrThrow(Ingest(*store, options));
   }
@@ -160,10 +183,17 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
     ++failed;
     fmt::print(stderr, "telltale: {}: {}\n", Visible(source.path), Visible(source.message));
   }
-  if (global.format == Format::kJson) {
-    PrintJson(report, global.store);
-  } else {
-    PrintText(report, global);
+  switch (global.format) {
+    case Format::kJson:
+      PrintJson(report, global.store);
+      break;
+    case Format::kTable:
+      PrintText(report, global);
+      break;
+    case Format::kCsv:
+    case Format::kMarkdown:
+      PrintTable(SourcesTable(report), global, "ingest/1", "sources");
+      break;
   }
   if (failed > 0) {
     throw CommandFailure(fmt::format("{} of {} sources failed", failed, report.sources.size()));

@@ -35,7 +35,7 @@ size_t ColumnOf(const Table& table, std::string_view name) {
 // Sums over sources, ranks and operations: a line for each kind in each run.
 Table SumByKind(const Table& table) {
   Table sums;
-  sums.columns = {{"run", "VARCHAR"},  {"class", "VARCHAR"},  {"kind", "VARCHAR"},
+  sums.columns = {{"run", "VARCHAR"},   {"class", "VARCHAR"}, {"kind", "VARCHAR"},
                   {"count", "UBIGINT"}, {"places", "BIGINT"}, {"effect", "VARCHAR"}};
   const size_t run = ColumnOf(table, "run");
   const size_t loss_class = ColumnOf(table, "class");
@@ -60,8 +60,8 @@ void RunLosses(const LossesCommand& options, const GlobalOptions& global) {
   const OpenStore opened = OpenForReading(global);
   const auto or_null = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
   const std::array<Cell, 2> parameters = {or_null(options.run), or_null(options.loss_class)};
-  Table table = ValueOrThrow(
-      opened.connection->Query(ValueOrThrow(QueryText("losses")), parameters));
+  Table table =
+      ValueOrThrow(opened.connection->Query(ValueOrThrow(QueryText("losses")), parameters));
   const std::string coverage = TellCoverage(*opened.connection, global, options.run);
   if (global.format != Format::kJson && !options.detail) {
     PrintTable(SumByKind(table), global, "losses/1", "losses");
@@ -91,7 +91,8 @@ void AddLossesCommand(CLI::App& app, GlobalOptions& global) {
   auto options = std::make_shared<LossesCommand>();
   CLI::App* command =
       app.add_subcommand("losses", "what is missing or odd, and what it does to answers");
-  std::string kinds = "\nExamples:\n  telltale losses\n  telltale losses --detail --class line\n\nKinds:";
+  std::string kinds =
+      "\nExamples:\n  telltale losses\n  telltale losses --detail --class line\n\nKinds:";
   for (const nccl_inspector::LossKind* kind : nccl_inspector::AllLossKinds()) {
     kinds += fmt::format("\n  {:<10} {:<24} {}", nccl_inspector::LossClassName(kind->loss_class),
                          kind->name, kind->effect);
@@ -100,7 +101,8 @@ void AddLossesCommand(CLI::App& app, GlobalOptions& global) {
   command->add_option("--run", options->run, "only this run");
   command->add_option("--class", options->loss_class, "line, operation or note")
       ->check(CLI::IsMember({"line", "operation", "note"}));
-  command->add_flag("--detail", options->detail, "every place, not the sums by kind (JSON always has it)");
+  command->add_flag("--detail", options->detail,
+                    "every place, not the sums by kind (JSON always has it)");
   command->callback([options, &global] { RunLosses(*options, global); });
 }
 

@@ -70,14 +70,15 @@ void PrintStreaming(Connection& connection, const std::string& sql, Format forma
   if (format == Format::kJson) fmt::print("]}}\n");
 }
 
-// SQL that may touch files must not reach the store's own: COPY … TO it would put another file in its
-// place. Looks at everything between quotes.
+// SQL that may touch files must not reach the store's own: COPY … TO it would put another file in
+// its place. Looks at everything between quotes.
 void RefuseOwnFile(std::string_view sql, const std::string& store) {
   for (size_t at = 0; at < sql.size();) {
     const size_t end = std::min(sql.find_first_of("'\"$", at), sql.size());
     std::error_code ignored;
     if (std::filesystem::equivalent(sql.substr(at, end - at), store, ignored)) {
-      throw CommandFailure("SQL cannot touch the store's own file; its tables are there without it");
+      throw CommandFailure(
+          "SQL cannot touch the store's own file; its tables are there without it");
     }
     at = end + 1;
   }
@@ -102,7 +103,8 @@ void RunSql(SqlCommand options, const GlobalOptions& global) {
       },
       [&](std::vector<Cell>& row) -> Status {
         if (table.rows.size() == kMostTableRows) {
-          return Fail("more than {} rows: use --format csv or --json, which stream", kMostTableRows);
+          return Fail("more than {} rows: use --format csv or --json, which stream",
+                      kMostTableRows);
         }
         table.rows.push_back(row);
         return {};
@@ -116,7 +118,8 @@ void AddSqlCommand(CLI::App& app, GlobalOptions& global) {
   auto options = std::make_shared<SqlCommand>();
   CLI::App* command = app.add_subcommand("sql", "SQL over the store, read-only");
   command->footer(kExamples);
-  command->add_option("SQL", options->sql, "one statement; - reads it from standard input")->required();
+  command->add_option("SQL", options->sql, "one statement; - reads it from standard input")
+      ->required();
   command->add_flag("--allow-files", options->allow_files, "let SQL read and write files");
   command->callback([options, &global] { RunSql(*options, global); });
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The plugin's bandwidth formula, in the plugin's order of operations, and the value that the store's
-// views give back. A record whose written bandwidths are exactly these need not store them.
+// The plugin's bandwidth formula, in the plugin's order of operations, and the value that the
+// store's views give back. A record whose written bandwidths are exactly these need not store them.
 // Source: NCCL v2.28.3 to v2.30.7, plugins/profiler/inspector (computation of algobw and busbw).
 
 #include <cstdint>
@@ -14,8 +14,9 @@ struct BandwidthFormula {
   double bus_factor = 0;
 };
 
-// AllReduce: traffic is the message, factor 2(n-1)/n; ReduceScatter, AllGather, AllGatherV: n messages,
-// (n-1)/n; Broadcast, Reduce, Send, Recv, SendRecv: the message, 1; anything else has no bandwidth.
+// AllReduce: traffic is the message, factor 2(n-1)/n; ReduceScatter, AllGather, AllGatherV: n
+// messages, (n-1)/n; Broadcast, Reduce, Send, Recv, SendRecv: the message, 1; anything else has no
+// bandwidth.
 BandwidthFormula FormulaFor(std::string_view operation, uint64_t message_bytes, int64_t n_ranks);
 
 // round(x, 6) of DuckDB: to the nearest multiple of 1e-6, halves away from zero.

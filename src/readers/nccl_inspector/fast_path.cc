@@ -176,8 +176,8 @@ const char* FastPath::TryPerf(const char* at, const char* end, RankShapes& shape
 }
 
 uint32_t FastPath::ShapesOfRank(uint32_t communicator_rank) {
-  const auto [place, added] = shapes_of_rank_.try_emplace(
-      communicator_rank, static_cast<uint32_t>(rank_shapes_.size()));
+  const auto [place, added] =
+      shapes_of_rank_.try_emplace(communicator_rank, static_cast<uint32_t>(rank_shapes_.size()));
   if (added) rank_shapes_.emplace_back();
   return place->second;
 }

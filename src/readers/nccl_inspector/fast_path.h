@@ -1,9 +1,10 @@
 #pragma once
 
-// The fast path for operation lines of the stock form (stock_line.h). It knows only bytes whose meaning
-// the general path has decided: the head and tail of a line (header and metadata around the time) lead
-// to a communicator rank, the name and timing parts with size and peer to a series. What remains is six
-// numbers in fixed places. Any other byte anywhere, and the line goes to the general path.
+// The fast path for operation lines of the stock form (stock_line.h). It knows only bytes whose
+// meaning the general path has decided: the head and tail of a line (header and metadata around the
+// time) lead to a communicator rank, the name and timing parts with size and peer to a series. What
+// remains is six numbers in fixed places. Any other byte anywhere, and the line goes to the general
+// path.
 
 #include <cstdint>
 #include <deque>
@@ -21,8 +22,8 @@ class FastPath {
  public:
   explicit FastPath(SourceBuilder& builder) : builder_(builder) {}
 
-  // Reads the line at `begin` if it is known; returns the byte behind its '\n', or nullptr. At least
-  // LineWindow::kPadding bytes behind `end` are readable.
+  // Reads the line at `begin` if it is known; returns the byte behind its '\n', or nullptr. At
+  // least LineWindow::kPadding bytes behind `end` are readable.
   const char* TryLine(const char* begin, const char* end, uint64_t line_number,
                       MarkerContext& marker);
 

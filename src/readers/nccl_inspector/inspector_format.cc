@@ -26,8 +26,8 @@ bool LooksLikeFileName(std::string_view path) {
 }
 
 bool Recognises(std::string_view head, std::string_view path) {
-  for (const std::string_view mark :
-       {R"("inspector_output_format_version")", R"("coll_perf")", R"("p2p_perf")", R"("dump_stats")"}) {
+  for (const std::string_view mark : {R"("inspector_output_format_version")", R"("coll_perf")",
+                                      R"("p2p_perf")", R"("dump_stats")"}) {
     if (head.find(mark) != std::string_view::npos) return true;
   }
   // An empty file, or one whose first line is already broken, by the plugin's file name.

@@ -11,7 +11,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-
 template <typename T>
 using Field = std::optional<T>;
 
@@ -93,7 +92,8 @@ bool IsNewerVersion(const Field<std::string>& version) {
   int minor = 0;
   const char* end = version->data() + version->size();
   const auto after_major = std::from_chars(version->data() + 1, end, major);
-  if (after_major.ec != std::errc() || after_major.ptr == end || *after_major.ptr != '.') return false;
+  if (after_major.ec != std::errc() || after_major.ptr == end || *after_major.ptr != '.')
+    return false;
   if (std::from_chars(after_major.ptr + 1, end, minor).ec != std::errc()) return false;
   return major > 4 || (major == 4 && minor > kNewestMinor);
 }
@@ -423,11 +423,11 @@ void LineParser::Implementation::AddEvents(const Perf& perf, uint32_t series) {
   events.stop_sn = sn.stop;
   events.start_us = us.start;
   events.stop_us = us.stop;
-  // The two lists describe the same channels in the same order; where they do not, each entry of each
-  // keeps a row of its own.
-  const bool paired = std::equal(
-      sn.kernels.begin(), sn.kernels.end(), us.kernels.begin(), us.kernels.end(),
-      [](const auto& a, const auto& b) { return a.channel == b.channel; });
+  // The two lists describe the same channels in the same order; where they do not, each entry of
+  // each keeps a row of its own.
+  const bool paired =
+      std::equal(sn.kernels.begin(), sn.kernels.end(), us.kernels.begin(), us.kernels.end(),
+                 [](const auto& a, const auto& b) { return a.channel == b.channel; });
   for (const EventTrace::Kernel& kernel : sn.kernels) {
     KernelEvent event;
     event.channel = kernel.channel;
@@ -490,8 +490,8 @@ const LossKind* LineParser::Implementation::ReadProxyEvents(const dom::object& o
                                                             Field<uint64_t>* out) {
   for (const auto [key, value] : object) {
     size_t i = 0;
-    while (i < count && !(key.ends_with(suffix) &&
-                          key.substr(0, key.size() - suffix.size()) == names[i])) {
+    while (i < count &&
+           !(key.ends_with(suffix) && key.substr(0, key.size() - suffix.size()) == names[i])) {
       ++i;
     }
     if (i == count) {
@@ -518,7 +518,8 @@ const LossKind* LineParser::Implementation::ReadProxySteps(const dom::array& arr
   return nullptr;
 }
 
-// Operations and steps share the keys of their connection; a line is one or the other by record_type.
+// Operations and steps share the keys of their connection; a line is one or the other by
+// record_type.
 const LossKind* LineParser::Implementation::ReadProxyTrace(const dom::object& object, ProxyOp& op,
                                                            ProxyStep& step,
                                                            std::vector<ProxyStep>& steps) {
@@ -550,8 +551,8 @@ const LossKind* LineParser::Implementation::ReadProxyTrace(const dom::object& ob
       std::vector<const char*> names(kProxyOpEvents.begin(), kProxyOpEvents.end());
       names.insert(names.end(), kProxyStepEvents.begin(), kProxyStepEvents.end());
       std::vector<Field<uint64_t>> times(names.size());
-      if (const LossKind* loss = ReadProxyEvents(inner, is_sn ? "_sn" : "_ts", names, names.size(),
-                                                 times.data())) {
+      if (const LossKind* loss =
+              ReadProxyEvents(inner, is_sn ? "_sn" : "_ts", names, names.size(), times.data())) {
         return loss;
       }
       auto& of_op = is_sn ? op.sn : op.us;
@@ -567,7 +568,8 @@ const LossKind* LineParser::Implementation::ReadProxyTrace(const dom::object& ob
         good = Read(value, op.numbers[index]) && (MayBeNegative(index) || *op.numbers[index] >= 0);
       }
       if (step_key != kProxyStepKeys.end()) {
-        good = good && Read(value, step.numbers[static_cast<size_t>(step_key - kProxyStepKeys.begin())]);
+        good = good &&
+               Read(value, step.numbers[static_cast<size_t>(step_key - kProxyStepKeys.begin())]);
       }
     }
     if (!good) return &kInvalidValue;

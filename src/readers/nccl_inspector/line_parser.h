@@ -1,7 +1,8 @@
 #pragma once
 
-// The general path: any JSON line, keys in any order, unknown keys, every format version. It decides
-// what a line is; the fast path only repeats its decisions on bytes that it has seen it decide.
+// The general path: any JSON line, keys in any order, unknown keys, every format version. It
+// decides what a line is; the fast path only repeats its decisions on bytes that it has seen it
+// decide.
 
 #include <cstdint>
 #include <memory>

@@ -432,8 +432,10 @@ Status RunLinker::AddCollectiveLosses(RowAppender& losses, const CommunicatorIns
   own.Add(counter.runs);
   const GapCounts gaps = CountGaps(own, 0, &recorded);
   if (!rank.has_drop_counter) {
-    TELLTALE_TRY(add(kSequenceGapLost, gaps.known_elsewhere, gaps.first_known_elsewhere));
-    TELLTALE_TRY(add(kRingOverwrite, gaps.before_full_ring, gaps.first));
+    TELLTALE_TRY(
+        add(kRingOverwrite, gaps.before_full_ring + gaps.known_before_full_ring, gaps.first));
+    TELLTALE_TRY(add(kSequenceGapLost, gaps.known_elsewhere - gaps.known_before_full_ring,
+                     gaps.first_known_elsewhere));
     TELLTALE_TRY(add(kSequenceGapFiltered, gaps.elsewhere, gaps.first));
   } else {
     // What the drop counter does not explain was lost on its way if other ranks have it, and

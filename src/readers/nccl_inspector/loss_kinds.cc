@@ -20,9 +20,9 @@ const LossKind kBlankLine = {"blank_line", LossClass::kLine, "none: the line hol
 const LossKind kInvalidJson = {
     "invalid_json", LossClass::kLine,
     "the record on this line is missing (a comm_name with a control character makes such lines)"};
-const LossKind kCutLastLine = {
-    "cut_last_line", LossClass::kLine,
-    "the process was killed while it wrote: the record on this line and all later ones are missing"};
+const LossKind kCutLastLine = {"cut_last_line", LossClass::kLine,
+                               "the process was killed while it wrote: the record on this line and "
+                               "all later ones are missing"};
 const LossKind kLineTooLong = {"line_too_long", LossClass::kLine,
                                "the line is longer than any record can be and was not read"};
 const LossKind kUnknownRecord = {"unknown_record", LossClass::kLine,
@@ -42,29 +42,31 @@ const LossKind kRingOverwrite = {
 const LossKind kSampledProducer = {
     "sampled_producer", LossClass::kOperation,
     "NCCL before 2.30 keeps one record per communicator and dump: counts and bytes are a sample"};
-const LossKind kSequenceGapLost = {
-    "sequence_gap_lost", LossClass::kOperation,
-    "operations that other ranks recorded are missing here"};
-const LossKind kSequenceGapFiltered = {
-    "sequence_gap_filtered", LossClass::kOperation,
-    "operations missing on all ranks although the ring was not full: below the producer's minimum size "
-    "(8192 bytes unless set) or without kernel timing"};
-const LossKind kMissingRank = {"missing_rank", LossClass::kOperation,
-                               "no file of these ranks of the communicator: nothing of them is known"};
-const LossKind kLastInterval = {
-    "last_interval", LossClass::kOperation,
-    "the last operations of this rank, which other ranks recorded, were not written before it ended"};
+const LossKind kSequenceGapLost = {"sequence_gap_lost", LossClass::kOperation,
+                                   "operations that other ranks recorded are missing here"};
+const LossKind kSequenceGapFiltered = {"sequence_gap_filtered", LossClass::kOperation,
+                                       "operations missing on all ranks although the ring was not "
+                                       "full: below the producer's minimum size "
+                                       "(8192 bytes unless set) or without kernel timing"};
+const LossKind kMissingRank = {
+    "missing_rank", LossClass::kOperation,
+    "no file of these ranks of the communicator: nothing of them is known"};
+const LossKind kLastInterval = {"last_interval", LossClass::kOperation,
+                                "the last operations of this rank, which other ranks recorded, "
+                                "were not written before it ended"};
 const LossKind kProxyDropped = {"proxy_dropped", LossClass::kOperation,
                                 "network proxy records were dropped by the producer"};
 const LossKind kEmptyFile = {"empty_file", LossClass::kOperation,
                              "the process wrote no record (check interval, minimum size and kernel "
                              "timing with `telltale doctor`)"};
-const LossKind kCutFile = {"cut_file", LossClass::kOperation,
-                           "the file ends in the middle of a line: what the process did later is missing"};
+const LossKind kCutFile = {
+    "cut_file", LossClass::kOperation,
+    "the file ends in the middle of a line: what the process did later is missing"};
 
 const LossKind kNewerVersion = {"newer_version", LossClass::kNote,
                                 "format version newer than this reader: read as far as understood"};
-const LossKind kUnknownKey = {"unknown_key", LossClass::kNote, "a key that this version does not know"};
+const LossKind kUnknownKey = {"unknown_key", LossClass::kNote,
+                              "a key that this version does not know"};
 const LossKind kIncompleteDump = {"incomplete_dump", LossClass::kNote,
                                   "fewer records follow a dump_stats line than it announces"};
 const LossKind kDuplicateRecord = {
@@ -78,31 +80,52 @@ const LossKind kSharedCommunicatorId = {
 const LossKind kAmbiguousCommunicator = {
     "ambiguous_communicator", LossClass::kNote,
     "communicators share id, name and size, and the files do not say which ranks belong together"};
-const LossKind kInvalidOperation = {
-    "invalid_operation", LossClass::kNote,
-    "operations that the producer did not know (\"Invalid\"): no bandwidth, left out of its statistics"};
-const LossKind kUnknownDataType = {
-    "unknown_data_type", LossClass::kNote,
-    "size is 2^64 - n: the producer did not know the data type, n is the element count; left out of "
-    "bytes and bandwidth"};
-const LossKind kZeroTime = {"zero_time", LossClass::kNote,
-                            "execution time 0: under a microsecond or not measured; left out of bandwidth"};
+const LossKind kInvalidOperation = {"invalid_operation", LossClass::kNote,
+                                    "operations that the producer did not know (\"Invalid\"): no "
+                                    "bandwidth, left out of its statistics"};
+const LossKind kUnknownDataType = {"unknown_data_type", LossClass::kNote,
+                                   "size is 2^64 - n: the producer did not know the data type, n "
+                                   "is the element count; left out of "
+                                   "bytes and bandwidth"};
+const LossKind kZeroTime = {
+    "zero_time", LossClass::kNote,
+    "execution time 0: under a microsecond or not measured; left out of bandwidth"};
 const LossKind kManySizes = {"many_sizes", LossClass::kNote,
                              "more different sizes than are kept apart; records are stored whole"};
-const LossKind kSameProcessTwice = {
-    "same_process_twice", LossClass::kNote,
-    "more than one file of the same host and pid: a restart, or a copy; ranks may be counted twice"};
+const LossKind kSameProcessTwice = {"same_process_twice", LossClass::kNote,
+                                    "more than one file of the same host and pid: a restart, or a "
+                                    "copy; ranks may be counted twice"};
 
 namespace {
-constexpr std::array<const LossKind*, 29> kAll = {
-    &kBlankLine,          &kInvalidJson,         &kCutLastLine,           &kLineTooLong,
-    &kUnknownRecord,      &kMissingField,        &kInvalidValue,          &kNoMarker,
-    &kRingOverwrite,      &kSampledProducer,     &kSequenceGapLost,       &kSequenceGapFiltered,
-    &kMissingRank,        &kLastInterval,        &kProxyDropped,
-    &kEmptyFile,          &kCutFile,             &kNewerVersion,          &kUnknownKey,
-    &kIncompleteDump,     &kDuplicateRecord,     &kDamagedCompression,    &kSharedCommunicatorId,
-    &kAmbiguousCommunicator, &kInvalidOperation, &kUnknownDataType,       &kZeroTime,
-    &kManySizes,          &kSameProcessTwice};
+constexpr std::array<const LossKind*, 29> kAll = {&kBlankLine,
+                                                  &kInvalidJson,
+                                                  &kCutLastLine,
+                                                  &kLineTooLong,
+                                                  &kUnknownRecord,
+                                                  &kMissingField,
+                                                  &kInvalidValue,
+                                                  &kNoMarker,
+                                                  &kRingOverwrite,
+                                                  &kSampledProducer,
+                                                  &kSequenceGapLost,
+                                                  &kSequenceGapFiltered,
+                                                  &kMissingRank,
+                                                  &kLastInterval,
+                                                  &kProxyDropped,
+                                                  &kEmptyFile,
+                                                  &kCutFile,
+                                                  &kNewerVersion,
+                                                  &kUnknownKey,
+                                                  &kIncompleteDump,
+                                                  &kDuplicateRecord,
+                                                  &kDamagedCompression,
+                                                  &kSharedCommunicatorId,
+                                                  &kAmbiguousCommunicator,
+                                                  &kInvalidOperation,
+                                                  &kUnknownDataType,
+                                                  &kZeroTime,
+                                                  &kManySizes,
+                                                  &kSameProcessTwice};
 }  // namespace
 
 std::span<const LossKind* const> AllLossKinds() { return kAll; }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Everything that can be missing or odd in Inspector data, declared once: what it is called, whether it
-// counts lines of the file, and what it does to answers. docs and `telltale losses` are made from this.
+// Everything that can be missing or odd in Inspector data, declared once: what it is called,
+// whether it counts lines of the file, and what it does to answers. docs and `telltale losses` are
+// made from this.
 
 #include <span>
 

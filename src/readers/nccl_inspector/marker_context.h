@@ -1,8 +1,8 @@
 #pragma once
 
 // Formats v4.3 and v4.4 write header and metadata once, in the dump_stats line; the next
-// coll_records + p2p_records + proxy_records lines belong to it. The counts are a budget: a line beyond
-// it has lost its own marker and must not be given to the wrong communicator.
+// coll_records + p2p_records + proxy_records lines belong to it. The counts are a budget: a line
+// beyond it has lost its own marker and must not be given to the wrong communicator.
 
 #include <array>
 #include <cstdint>
@@ -35,9 +35,9 @@ class MarkerContext {
     return true;
   }
 
-  // A line that could not be read: it was one of the announced ones. But where it holds the next marker
-  // (a writer that fails inside a batch leaves half a line, and the next marker comes right behind
-  // it), what follows is that marker's, whose communicator is not known.
+  // A line that could not be read: it was one of the announced ones. But where it holds the next
+  // marker (a writer that fails inside a batch leaves half a line, and the next marker comes right
+  // behind it), what follows is that marker's, whose communicator is not known.
   void TakeUnreadable(std::string_view line) {
     if (line.find(R"("dump_stats")") != std::string_view::npos) {
       closed_ = true;

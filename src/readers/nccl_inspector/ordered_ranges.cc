@@ -32,8 +32,8 @@ class LimitedStream : public ByteStream {
   uint64_t left_;
 };
 
-// The first cut point in `window` (which starts at `offset` of the file) that is at or behind `from`;
-// npos when there is none. Lines that do not start with a header are skipped quickly.
+// The first cut point in `window` (which starts at `offset` of the file) that is at or behind
+// `from`; npos when there is none. Lines that do not start with a header are skipped quickly.
 size_t FindCutPoint(std::string_view window, uint64_t offset, uint64_t from,
                     const CutPoints& cut_points) {
   size_t at = 0;
@@ -51,8 +51,8 @@ size_t FindCutPoint(std::string_view window, uint64_t offset, uint64_t from,
   return std::string_view::npos;
 }
 
-// Parses from the first cut point at or behind `begin` (0: from the start) to the first at or behind
-// `end`.
+// Parses from the first cut point at or behind `begin` (0: from the start) to the first at or
+// behind `end`.
 Result<SourceBuilder> ParseRange(const OrderedRangesOptions& options, const CutPoints& cut_points,
                                  uint64_t begin, uint64_t end) {
   // One byte earlier, so that a line that starts exactly at `begin` is seen to start there.
@@ -75,8 +75,8 @@ Result<SourceBuilder> ParseRange(const OrderedRangesOptions& options, const CutP
       from = FindCutPoint(window, offset, begin, cut_points);
       if (from == std::string_view::npos) {
         if (offset + window.size() >= end) {
-          // The range before reads on to the cut point; none of this range's lines is its own unless
-          // a cut point comes before `end`.
+          // The range before reads on to the cut point; none of this range's lines is its own
+          // unless a cut point comes before `end`.
           break;
         }
         continue;
@@ -122,7 +122,8 @@ Status ParseOrderedRanges(const OrderedRangesOptions& options,
       uint64_t range = 0;
       {
         std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return stop || next_range >= ranges || next_range < consumed + ahead; });
+        changed.wait(lock,
+                     [&] { return stop || next_range >= ranges || next_range < consumed + ahead; });
         if (stop || next_range >= ranges) return;
         range = next_range++;
       }

@@ -1,8 +1,8 @@
 #pragma once
 
 // One large plain file on several threads: it is cut into ranges at lines that can be read without
-// what is in front of them (CutPoints); each range is parsed on its own, and the results come back in
-// the order of the file. Memory is bounded: only a few ranges are ahead of the consumer.
+// what is in front of them (CutPoints); each range is parsed on its own, and the results come back
+// in the order of the file. Memory is bounded: only a few ranges are ahead of the consumer.
 
 #include <cstdint>
 #include <functional>

@@ -1,8 +1,9 @@
 #pragma once
 
 // What one NCCL Inspector file holds, in the shape in which the store keeps it: processes,
-// communicator ranks and operation series (each thing said once), and below each series its records.
-// Field names are the plugin's (NVIDIA/nccl, plugins/profiler/inspector, formats v4.0 to v4.4).
+// communicator ranks and operation series (each thing said once), and below each series its
+// records. Field names are the plugin's (NVIDIA/nccl, plugins/profiler/inspector, formats v4.0 to
+// v4.4).
 
 #include <algorithm>
 #include <array>
@@ -79,8 +80,9 @@ struct SequenceTracker {
   OperationKind kind = OperationKind::kCollective;
   std::string operation;  // empty for p2p: sends and receives share one counter
   std::vector<SequenceRun> runs;
-  size_t merge_at = 64;        // how many runs there may be before they are merged
-  uint64_t next = 0;           // the number that continues the last run
+  size_t merge_at = 64;  // how many runs there may be before they are merged
+  uint64_t next = 0;     // the number that continues the last run
+  uint32_t dump = 0;     // RingState::dump of its last record
   uint64_t records = 0;
   uint64_t highest_closed = 0;  // of runs that are no longer in the list
   bool too_many_runs = false;
@@ -96,16 +98,20 @@ struct SequenceTracker {
 struct RingState {
   uint64_t last_line = 0;
   int64_t last_timestamp_us = 0;
-  uint32_t dump_records = 0;      // in the dump that is being read
+  uint32_t dump = 0;          // counts dumps; 0 before the first
+  uint32_t dump_records = 0;  // in the dump that is being read
   // The first dump; in a part of a file it may be the rest of one that the part in front has begun.
   uint64_t first_line = 0;
   int64_t first_timestamp_us = 0;
-  std::optional<uint32_t> first_dump_records;  // once it is over; not in largest_dump until EndDumps
+  std::optional<uint32_t>
+      first_dump_records;  // once it is over; not in largest_dump until EndDumps
   uint32_t largest_dump = 0;
-  uint32_t largest_dumps = 0;     // how many dumps have that size
-  // Runs that start a dump, by their first number, with the size of that dump once it is over.
+  uint32_t largest_dumps = 0;  // how many dumps have that size
+  // Runs whose gap lies between two dumps, by their first number, with the size of the later dump
+  // once that is over.
   struct DumpStart {
     uint32_t tracker = 0;
+    uint32_t dump = 0;
     uint32_t dump_records = 0;
     uint64_t sequence = 0;
   };
@@ -166,10 +172,14 @@ struct DumpStats {
 // The integers of a proxy_trace object that describes an operation, in the order of the columns of
 // proxy_op from record_sn to total_us; keys of v4.3 and v4.4, early and late.
 inline constexpr std::array kProxyOpKeys = {
-    "record_sn",        "proxy_records_dropped", "parent_sn",       "proxy_op_sn",
-    "origin_pid",       "rank",                  "channel_id",      "peer",
-    "n_steps",          "chunk_size_bytes",      "n_steps_started", "n_steps_completed",
-    "n_steps_dropped",  "trans_size_bytes",      "total_us",
+    "record_sn",       "proxy_records_dropped",
+    "parent_sn",       "proxy_op_sn",
+    "origin_pid",      "rank",
+    "channel_id",      "peer",
+    "n_steps",         "chunk_size_bytes",
+    "n_steps_started", "n_steps_completed",
+    "n_steps_dropped", "trans_size_bytes",
+    "total_us",
 };
 inline constexpr std::array kProxyOpEvents = {"proxy_op_start", "proxy_op_in_progress",
                                               "proxy_op_stop"};
@@ -196,7 +206,7 @@ struct ProxyOp {
 
 // The same for a step: the element of steps[] in nested mode, or a line of its own in flat mode.
 inline constexpr std::array kProxyStepKeys = {
-    "proxy_step_sn", "step",    "trans_size_bytes", "total_us",       "gpu_produce_us",
+    "proxy_step_sn",  "step",    "trans_size_bytes", "total_us",       "gpu_produce_us",
     "peer_credit_us", "wire_us", "flush_us",         "gpu_consume_us",
 };
 inline constexpr std::array kProxyStepEvents = {
@@ -236,8 +246,8 @@ struct SourceData {
   std::vector<ProxyOp> proxy_ops;
   std::vector<ProxyStep> proxy_steps;
   std::vector<Loss> losses;
-  uint64_t lines = 0;  // of the file, rows and losses together
-  uint64_t rows = 0;   // lines that are rows
+  uint64_t lines = 0;            // of the file, rows and losses together
+  uint64_t rows = 0;             // lines that are rows
   uint64_t pending_records = 0;  // records in `series` that were not written to the store yet
 };
 

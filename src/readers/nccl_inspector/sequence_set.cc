@@ -51,9 +51,11 @@ GapCounts CountGaps(const SequenceSet& own, uint64_t base, const SequenceSet* al
       if (gaps.total == 0) gaps.first = expected;
       gaps.total += missing;
       uint64_t smallest = 0;
-      const uint64_t known = all != nullptr ? all->CountWithin(expected, run.first - 1, smallest) : 0;
+      const uint64_t known =
+          all != nullptr ? all->CountWithin(expected, run.first - 1, smallest) : 0;
       if (known > 0 && gaps.known_elsewhere == 0) gaps.first_known_elsewhere = smallest;
       gaps.known_elsewhere += known;
+      if (run.after_full_ring) gaps.known_before_full_ring += known;
       (run.after_full_ring ? gaps.before_full_ring : gaps.elsewhere) += missing - known;
     }
     if (run.last == UINT64_MAX) break;

@@ -51,7 +51,9 @@ TEST(SequenceSet, CountsAsASetOfNumbersDoes) {
     const auto begin = numbers.lower_bound(first);
     const auto end = numbers.upper_bound(last);
     ASSERT_EQ(set.CountWithin(first, last, smallest), std::distance(begin, end));
-    if (begin != end) ASSERT_EQ(smallest, *begin);
+    if (begin != end) {
+      ASSERT_EQ(smallest, *begin);
+    }
     ASSERT_EQ(set.CountAbove(first), std::distance(numbers.upper_bound(first), numbers.end()));
 
     GapCounts expected;
@@ -65,7 +67,9 @@ TEST(SequenceSet, CountsAsASetOfNumbersDoes) {
     const GapCounts gaps = CountGaps(set, base, &all);
     ASSERT_EQ(gaps.total, expected.total);
     ASSERT_EQ(gaps.known_elsewhere, expected.known_elsewhere);
-    if (gaps.total > 0) ASSERT_EQ(gaps.first, expected.first);
+    if (gaps.total > 0) {
+      ASSERT_EQ(gaps.first, expected.first);
+    }
     if (gaps.known_elsewhere > 0) {
       ASSERT_EQ(gaps.first_known_elsewhere, expected.first_known_elsewhere);
     }

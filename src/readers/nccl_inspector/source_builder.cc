@@ -136,11 +136,12 @@ void SourceBuilder::Place(Series& series) {
   series.ring = Intern(ring_index_, ring, data_.rings, RingState());
 }
 
-void SourceBuilder::StartRun(const Series& series, uint64_t sequence, bool starts_dump) {
+void SourceBuilder::StartRun(const Series& series, uint64_t sequence, bool first_in_dump) {
   SequenceTracker& tracker = data_.trackers[series.tracker];
   AddRun(tracker, {sequence, sequence, false});
-  if (!starts_dump || tracker.too_many_runs) return;
-  data_.rings[series.ring].dump_starts.push_back({series.tracker, 0, sequence});
+  if (!first_in_dump || tracker.too_many_runs) return;
+  RingState& ring = data_.rings[series.ring];
+  ring.dump_starts.push_back({series.tracker, ring.dump, 0, sequence});
 }
 
 void SourceBuilder::StartDump(RingState& ring) {
@@ -149,6 +150,7 @@ void SourceBuilder::StartDump(RingState& ring) {
     ring.first_timestamp_us = ring.last_timestamp_us;
   }
   EndDump(ring);
+  ++ring.dump;
   ring.dump_records = 1;
 }
 
@@ -266,8 +268,8 @@ void SourceBuilder::AddLoss(const LossKind& kind, uint64_t count, uint64_t first
 }
 
 // Continues a ring with what a later part of the file says of it.
-void SourceBuilder::AppendRing(RingState& ring, const RingState& more, uint64_t line_offset) {
-  if (more.first_line == 0) return;
+uint32_t SourceBuilder::AppendRing(RingState& ring, const RingState& more, uint64_t line_offset) {
+  if (more.first_line == 0) return 0;
   const uint64_t first_line = more.first_line + line_offset;
   const bool goes_on = ring.first_line > 0 && first_line == ring.last_line + 1 &&
                        IsSameDump(ring.last_timestamp_us, more.first_timestamp_us);
@@ -276,21 +278,31 @@ void SourceBuilder::AppendRing(RingState& ring, const RingState& more, uint64_t 
     ring.first_line = first_line;
     ring.first_timestamp_us = more.first_timestamp_us;
   }
-  // The first record of a part starts a run; it starts a dump only where none goes on.
-  const size_t starts_of_others = goes_on ? 1 : 0;
+  const uint32_t dump_offset = ring.dump - (goes_on ? 1 : 0);
+  std::vector<RingState::DumpStart> starts = more.dump_starts;
+  for (RingState::DumpStart& start : starts) start.dump += dump_offset;
+  // Where a dump goes on, a counter that was in it already has its gap inside the dump.
+  std::erase_if(starts, [&](const RingState::DumpStart& start) {
+    return goes_on && start.dump == ring.dump && data_.trackers[start.tracker].dump == ring.dump;
+  });
+  const auto of_first_dump =
+      std::find_if(starts.begin(), starts.end(),
+                   [&](const RingState::DumpStart& start) { return start.dump > dump_offset + 1; });
   if (more.first_dump_records) {
     ring.dump_records += *more.first_dump_records;
+    for (auto start = starts.begin(); start != of_first_dump; ++start) start->dump_records = 0;
+    ring.dump_starts.insert(ring.dump_starts.end(), starts.begin(), of_first_dump);
     EndDump(ring);
     if (more.largest_dump > 0) CountDump(ring, more.largest_dump, more.largest_dumps);
+    ring.dump_starts.insert(ring.dump_starts.end(), of_first_dump, starts.end());
+  } else {
+    ring.dump_starts.insert(ring.dump_starts.end(), starts.begin(), starts.end());
   }
-  ring.dump_starts.insert(
-      ring.dump_starts.end(),
-      more.dump_starts.begin() +
-          static_cast<ptrdiff_t>(std::min(starts_of_others, more.dump_starts.size())),
-      more.dump_starts.end());
+  ring.dump = dump_offset + more.dump;
   ring.dump_records += more.dump_records;
   ring.last_line = more.last_line + line_offset;
   ring.last_timestamp_us = more.last_timestamp_us;
+  return dump_offset;
 }
 
 void SourceBuilder::Append(SourceBuilder&& other) {
@@ -332,14 +344,17 @@ void SourceBuilder::Append(SourceBuilder&& other) {
     trackers[more.series[i].tracker] = data_.series[series[i]].tracker;
   }
   std::vector<bool> ring_done(more.rings.size());
+  std::vector<uint32_t> dump_offset(more.rings.size());
+  std::vector<uint32_t> ring_of_tracker(more.trackers.size());
   for (size_t i = 0; i < more.series.size(); ++i) {
     const uint32_t index = more.series[i].ring;
     if (ring_done[index]) continue;
     ring_done[index] = true;
     RingState& ring = more.rings[index];
     for (RingState::DumpStart& start : ring.dump_starts) start.tracker = trackers[start.tracker];
-    AppendRing(data_.rings[data_.series[series[i]].ring], ring, line_offset);
+    dump_offset[index] = AppendRing(data_.rings[data_.series[series[i]].ring], ring, line_offset);
   }
+  for (const Series& part : more.series) ring_of_tracker[part.tracker] = part.ring;
   // Series are whole here, but the order of the file is only in the runs.
   for (size_t i = 0; i < more.trackers.size(); ++i) {
     SequenceTracker& from = more.trackers[i];
@@ -353,6 +368,7 @@ void SourceBuilder::Append(SourceBuilder&& other) {
       }
     }
     to.highest_closed = std::max(to.highest_closed, from.highest_closed);
+    if (from.dump > 0) to.dump = from.dump + dump_offset[ring_of_tracker[i]];
     to.records += from.records;
     to.too_many_runs = to.too_many_runs || from.too_many_runs;
   }

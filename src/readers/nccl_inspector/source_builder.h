@@ -68,19 +68,23 @@ class SourceBuilder {
     } else {
       StartDump(ring);
     }
+    // Other operations of the dump may stand in front, so it is the counter that begins the dump.
+    const bool first_in_dump = tracker.dump != ring.dump;
+    tracker.dump = ring.dump;
     ++tracker.records;
     if (sequence == tracker.next && !tracker.runs.empty()) {
       tracker.runs.back().last = sequence;
       ++tracker.next;
     } else {
-      StartRun(series, sequence, !same_dump);
+      StartRun(series, sequence, first_in_dump);
     }
   }
-  void StartRun(const Series& series, uint64_t sequence, bool starts_dump);
+  void StartRun(const Series& series, uint64_t sequence, bool first_in_dump);
   static void StartDump(RingState& ring);
   static void EndDump(RingState& ring);
   static void CountDump(RingState& ring, uint32_t records, uint32_t dumps);
-  static void AppendRing(RingState& ring, const RingState& more, uint64_t line_offset);
+  // Returns what turns numbers of dumps of `more` into those of `ring`.
+  uint32_t AppendRing(RingState& ring, const RingState& more, uint64_t line_offset);
   static void AddRun(SequenceTracker& tracker, const SequenceRun& run);
   void Place(Series& series);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Lines in, rows and counted losses out: the loop over a source's windows that tries the fast path first
-// and lets it learn from the general path.
+// Lines in, rows and counted losses out: the loop over a source's windows that tries the fast path
+// first and lets it learn from the general path.
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,8 @@ class SourceParser {
 
   // After the last window of the source: accounts for what was announced and did not come.
   void Finish();
-  // The same after the last window of a part of it; SourceBuilder::EndDumps comes after the last part.
+  // The same after the last window of a part of it; SourceBuilder::EndDumps comes after the last
+  // part.
   void FinishPart();
 
   SourceBuilder& builder() { return builder_; }
@@ -47,8 +48,9 @@ class SourceParser {
   uint64_t fast_lines_ = 0;
 };
 
-// Where one file may be cut so that the parts can be read apart from each other: in front of a line with
-// a header, and from v4.1 on in front of a dump_stats line (operations may have no header of their own).
+// Where one file may be cut so that the parts can be read apart from each other: in front of a line
+// with a header, and from v4.1 on in front of a dump_stats line (operations may have no header of
+// their own).
 class CutPoints {
  public:
   // `head` is the start of the file.

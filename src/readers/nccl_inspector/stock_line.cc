@@ -79,8 +79,8 @@ std::optional<StockLine> MatchStockLine(std::string_view line) {
     stock.head = line.substr(0, scanner.position());
     if (!scanner.Integer()) return {};
     tail_start = scanner.position();
-    if (!scanner.Literal(R"(,"hostname":)") || !scanner.String() || !scanner.Literal(R"(,"pid":)") ||
-        !scanner.Integer() || !scanner.Literal("},")) {
+    if (!scanner.Literal(R"(,"hostname":)") || !scanner.String() ||
+        !scanner.Literal(R"(,"pid":)") || !scanner.Integer() || !scanner.Literal("},")) {
       return {};
     }
     stock.tail = line.substr(tail_start, scanner.position() - tail_start);

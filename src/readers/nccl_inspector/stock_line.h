@@ -1,7 +1,8 @@
 #pragma once
 
-// The exact grammar of an operation line as the plugin writes it: this key order, no white space. Used
-// to cut a line that the general path has read into the parts that repeat and the parts that vary.
+// The exact grammar of an operation line as the plugin writes it: this key order, no white space.
+// Used to cut a line that the general path has read into the parts that repeat and the parts that
+// vary.
 
 #include <optional>
 #include <string_view>
@@ -9,8 +10,8 @@
 namespace telltale::nccl_inspector {
 
 struct StockLine {
-  // `{"header":{…},"metadata":{…"dump_timestamp_us":` and, after the digits, `,"hostname":…,"pid":N},`.
-  // In a headerless line head is "{" and tail empty.
+  // `{"header":{…},"metadata":{…"dump_timestamp_us":` and, after the digits,
+  // `,"hostname":…,"pid":N},`. In a headerless line head is "{" and tail empty.
   std::string_view head, tail;
   // `"coll_perf":{"coll":"AllReduce",…"coll_sn":` (or the same of p2p_perf).
   std::string_view name_part;

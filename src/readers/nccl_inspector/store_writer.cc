@@ -66,8 +66,9 @@ struct BlockRecords {
 
 constexpr uint32_t kMaxBlocksOfSeries = 65536;
 
-// The keys of one source: they continue evenly from block to block, so that neither the jump from one
-// dump to the next, nor a gap in the sequence numbers, nor the next series widens what DuckDB stores.
+// The keys of one source: they continue evenly from block to block, so that neither the jump from
+// one dump to the next, nor a gap in the sequence numbers, nor the next series widens what DuckDB
+// stores.
 class KeyLayout {
  public:
   // Cuts the sorted records of a series into blocks, and appends them to `out`.
@@ -85,7 +86,8 @@ class KeyLayout {
     Emit(start, end, series, out);
   }
 
-  // Blocks are rows themselves, so there may be one for so many records, of which `records` more come.
+  // Blocks are rows themselves, so there may be one for so many records, of which `records` more
+  // come.
   void Allow(uint64_t records) { allowed_blocks_ += records / kMeanRecords; }
 
  private:
@@ -174,9 +176,8 @@ void SortRecords(std::vector<Record>& records) {
 bool IsSampledProducer(const SourceData& data) {
   const bool names = std::any_of(data.communicator_ranks.begin(), data.communicator_ranks.end(),
                                  [](const auto& rank) { return rank.name.has_value(); });
-  const bool all_v40 = std::all_of(data.processes.begin(), data.processes.end(), [](const auto& p) {
-    return p.format_version == "v4.0";
-  });
+  const bool all_v40 = std::all_of(data.processes.begin(), data.processes.end(),
+                                   [](const auto& p) { return p.format_version == "v4.0"; });
   return !names && all_v40 && !data.processes.empty();
 }
 
@@ -405,7 +406,8 @@ namespace {
 // Opens the appender of a table at its first row.
 class LazyAppender {
  public:
-  LazyAppender(Connection& connection, const char* table) : connection_(connection), table_(table) {}
+  LazyAppender(Connection& connection, const char* table)
+      : connection_(connection), table_(table) {}
   Status Append(std::span<const Cell> row) {
     if (appender_ == nullptr) {
       TELLTALE_ASSIGN(appender_, RowAppender::Create(connection_, table_));
@@ -448,11 +450,11 @@ Status StoreWriter::WriteOtherRows(std::span<Source* const> sources) {
       SeriesTotals& totals = source->series[record.series].totals;
       ++totals.irregular;
       totals.zero_times += record.exec_time_us == 0 ? 1 : 0;
-      TELLTALE_TRY(irregular.Append(
-          {Number(source->series[record.series].id), ToCell(record.sequence),
-           ToCell(record.message_bytes), ToCell(record.exec_time_us),
-           ToCell(record.dump_timestamp_us), Unsigned(record.line), ToCell(record.algobw_gbs),
-           ToCell(record.busbw_gbs)}));
+      TELLTALE_TRY(
+          irregular.Append({Number(source->series[record.series].id), ToCell(record.sequence),
+                            ToCell(record.message_bytes), ToCell(record.exec_time_us),
+                            ToCell(record.dump_timestamp_us), Unsigned(record.line),
+                            ToCell(record.algobw_gbs), ToCell(record.busbw_gbs)}));
     }
     for (const OperationEvents& events : source->data.events) {
       const Cell series = Number(source->series[events.series].id);
@@ -461,11 +463,11 @@ Status StoreWriter::WriteOtherRows(std::span<Source* const> sources) {
                                            ToCell(events.start_us), ToCell(events.stop_us)}));
       for (size_t i = 0; i < events.kernels.size(); ++i) {
         const KernelEvent& kernel = events.kernels[i];
-        TELLTALE_TRY(kernel_event.Append(
-            {series, ToCell(events.sequence), Unsigned(events.line), Unsigned(i),
-             ToCell(kernel.channel), ToCell(kernel.start_sn), ToCell(kernel.stop_sn),
-             ToCell(kernel.record_sn), ToCell(kernel.start_us), ToCell(kernel.stop_us),
-             ToCell(kernel.record_us)}));
+        TELLTALE_TRY(kernel_event.Append({series, ToCell(events.sequence), Unsigned(events.line),
+                                          Unsigned(i), ToCell(kernel.channel),
+                                          ToCell(kernel.start_sn), ToCell(kernel.stop_sn),
+                                          ToCell(kernel.record_sn), ToCell(kernel.start_us),
+                                          ToCell(kernel.stop_us), ToCell(kernel.record_us)}));
       }
     }
     for (const DumpStats& stats : source->data.dump_stats) {
@@ -476,21 +478,21 @@ Status StoreWriter::WriteOtherRows(std::span<Source* const> sources) {
       TELLTALE_TRY(dump_stats.Append(row));
     }
     for (const ProxyOp& op : source->data.proxy_ops) {
-      row = {Number(source->id),           Number(source->rank_ids[op.communicator_rank]),
-             Unsigned(op.line),            ToCell(op.dump_timestamp_us),
-             op.record_type,               ToCell(op.parent_type),
-             ToCell(op.direction),         ToCell(op.timing_source),
-             ToCell(op.is_final),          ToCell(op.op_bw_gbs)};
+      row = {Number(source->id),   Number(source->rank_ids[op.communicator_rank]),
+             Unsigned(op.line),    ToCell(op.dump_timestamp_us),
+             op.record_type,       ToCell(op.parent_type),
+             ToCell(op.direction), ToCell(op.timing_source),
+             ToCell(op.is_final),  ToCell(op.op_bw_gbs)};
       AddCells(row, op.numbers);
       AddCells(row, op.sn);
       AddCells(row, op.us);
       TELLTALE_TRY(proxy_op.Append(row));
     }
     for (const ProxyStep& step : source->data.proxy_steps) {
-      row = {Number(source->id),         Number(source->rank_ids[step.communicator_rank]),
-             Unsigned(step.line),        Unsigned(step.position),
-             ToCell(step.proxy_op_sn),   ToCell(step.direction),
-             ToCell(step.peer),          ToCell(step.channel)};
+      row = {Number(source->id),       Number(source->rank_ids[step.communicator_rank]),
+             Unsigned(step.line),      Unsigned(step.position),
+             ToCell(step.proxy_op_sn), ToCell(step.direction),
+             ToCell(step.peer),        ToCell(step.channel)};
       AddCells(row, step.numbers);
       AddCells(row, step.sn);
       AddCells(row, step.us);
@@ -567,17 +569,16 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
                                 Unsigned(count), Unsigned(first), TextOrNull(detail), false});
     };
     for (const Loss& loss : data.losses) {
-      const Cell rank = loss.communicator_rank
-                            ? Number(source->rank_ids[*loss.communicator_rank])
-                            : Cell();
+      const Cell rank =
+          loss.communicator_rank ? Number(source->rank_ids[*loss.communicator_rank]) : Cell();
       TELLTALE_TRY(add_loss(*loss.kind, loss.count, loss.first_position, rank, "", loss.detail));
     }
     for (size_t i = 0; i < data.processes.size(); ++i) {
       const ProcessKey& process = data.processes[i];
-      TELLTALE_TRY(process_table.Append({Number(source->process_ids[i]), id, ToCell(process.host),
-                                         ToCell(process.pid), ToCell(process.git_rev),
-                                         ToCell(process.rec_mechanism),
-                                         ToCell(process.format_version)}));
+      TELLTALE_TRY(
+          process_table.Append({Number(source->process_ids[i]), id, ToCell(process.host),
+                                ToCell(process.pid), ToCell(process.git_rev),
+                                ToCell(process.rec_mechanism), ToCell(process.format_version)}));
     }
     for (size_t i = 0; i < data.communicator_ranks.size(); ++i) {
       const CommunicatorRankKey& rank = data.communicator_ranks[i];
@@ -597,18 +598,28 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
         last_us = std::max(last_us, totals.last_timestamp_us);
       }
       const Cell rank = Number(source->rank_ids[key.communicator_rank]);
-      TELLTALE_TRY(series_table.Append(
-          {Number(state.id), id, rank, std::string(KindName(key.kind)), key.operation,
-           ToCell(key.peer), ToCell(key.message_bytes), ToCell(key.algorithm),
-           ToCell(key.protocol), ToCell(key.timing_source), data.series[i].traffic_bytes,
-           data.series[i].bus_factor, Unsigned(totals.operations),
-           Unsigned(totals.exec_time_us_sum), if_any(totals.exec_time_us_min),
-           if_any(totals.exec_time_us_max), if_any(totals.first_sequence),
-           if_any(totals.last_sequence), if_any(totals.first_timestamp_us),
-           if_any(totals.last_timestamp_us)}));
-      for (const SeriesNote& note :
-           NotesOf(key, totals.operations + totals.irregular, totals.zero_times,
-                   totals.duplicates)) {
+      TELLTALE_TRY(series_table.Append({Number(state.id),
+                                        id,
+                                        rank,
+                                        std::string(KindName(key.kind)),
+                                        key.operation,
+                                        ToCell(key.peer),
+                                        ToCell(key.message_bytes),
+                                        ToCell(key.algorithm),
+                                        ToCell(key.protocol),
+                                        ToCell(key.timing_source),
+                                        data.series[i].traffic_bytes,
+                                        data.series[i].bus_factor,
+                                        Unsigned(totals.operations),
+                                        Unsigned(totals.exec_time_us_sum),
+                                        if_any(totals.exec_time_us_min),
+                                        if_any(totals.exec_time_us_max),
+                                        if_any(totals.first_sequence),
+                                        if_any(totals.last_sequence),
+                                        if_any(totals.first_timestamp_us),
+                                        if_any(totals.last_timestamp_us)}));
+      for (const SeriesNote& note : NotesOf(key, totals.operations + totals.irregular,
+                                            totals.zero_times, totals.duplicates)) {
         TELLTALE_TRY(add_loss(*note.kind, note.count, any ? totals.first_sequence : 0, rank,
                               key.operation, ""));
       }
@@ -630,13 +641,14 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
     }
     const SourceRow& row = source->row;
     TELLTALE_TRY(source_table.Append(
-        {id, Number(row.run), row.path, std::string("nccl_inspector"), TextOrNull(row.format_version),
-         row.compression, Unsigned(row.size_bytes), Unsigned(row.expanded_bytes), row.fingerprint,
-         Unsigned(data.lines), Unsigned(data.rows), first_us > last_us ? Cell() : Number(first_us),
+        {id, Number(row.run), row.path, std::string("nccl_inspector"),
+         TextOrNull(row.format_version), row.compression, Unsigned(row.size_bytes),
+         Unsigned(row.expanded_bytes), row.fingerprint, Unsigned(data.lines), Unsigned(data.rows),
+         first_us > last_us ? Cell() : Number(first_us),
          first_us > last_us ? Cell() : Number(last_us), TextOrNull(row.damage), Cell()}));
   }
-  for (LazyAppender* appender : {&source_table, &process_table, &rank_table, &series_table,
-                                 &counter_table, &loss_table}) {
+  for (LazyAppender* appender :
+       {&source_table, &process_table, &rank_table, &series_table, &counter_table, &loss_table}) {
     TELLTALE_TRY(appender->Close());
   }
   TELLTALE_TRY(WriteRuns(*run_insert_, runs));
@@ -647,24 +659,24 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
 Status StoreWriter::RemoveReplaced(const SourceRow& row) {
   if (row.replaces < 0) return {};
   const std::array<Cell, 1> source = {Number(row.replaces)};
-  TELLTALE_TRY(connection_->Run(
-      "DELETE FROM operation_record WHERE block >> 16 IN "
-      "(SELECT series FROM operation_series WHERE source = $1)",
-      source));
-  for (const char* table : {"operation_block", "operation_record_irregular", "operation_event",
-                            "kernel_event"}) {
-    TELLTALE_TRY(connection_->Run(
-        fmt::format("DELETE FROM {} WHERE series IN (SELECT series FROM operation_series WHERE source = $1)",
-                    table),
-        source));
+  TELLTALE_TRY(
+      connection_->Run("DELETE FROM operation_record WHERE block >> 16 IN "
+                       "(SELECT series FROM operation_series WHERE source = $1)",
+                       source));
+  for (const char* table :
+       {"operation_block", "operation_record_irregular", "operation_event", "kernel_event"}) {
+    TELLTALE_TRY(connection_->Run(fmt::format("DELETE FROM {} WHERE series IN (SELECT series FROM "
+                                              "operation_series WHERE source = $1)",
+                                              table),
+                                  source));
   }
-  TELLTALE_TRY(connection_->Run(
-      "DELETE FROM sequence_run WHERE counter IN "
-      "(SELECT counter FROM operation_counter WHERE source = $1)",
-      source));
-  for (const char* table : {"dump_stats", "proxy_op", "proxy_step", "operation_series",
-                            "operation_counter", "communicator_rank", "process",
-                            "ingest_loss", "source"}) {
+  TELLTALE_TRY(
+      connection_->Run("DELETE FROM sequence_run WHERE counter IN "
+                       "(SELECT counter FROM operation_counter WHERE source = $1)",
+                       source));
+  for (const char* table :
+       {"dump_stats", "proxy_op", "proxy_step", "operation_series", "operation_counter",
+        "communicator_rank", "process", "ingest_loss", "source"}) {
     TELLTALE_TRY(connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), source));
   }
   return {};

@@ -1,8 +1,8 @@
 #pragma once
 
 // Writes sources into the store's tables. Small sources wait until there are enough records for an
-// insert, and share a transaction; a large one gets a transaction of its own, into which its records go
-// part by part. Either way a source is wholly in or wholly out.
+// insert, and share a transaction; a large one gets a transaction of its own, into which its
+// records go part by part. Either way a source is wholly in or wholly out.
 
 #include <cstdint>
 #include <memory>
@@ -33,12 +33,12 @@ class StoreWriter {
  public:
   static Result<std::unique_ptr<StoreWriter>> Create(Store& store, uint64_t max_pending_records);
 
-  // Takes a whole source; it is sure to be kept after the next Commit (which comes by itself now and
-  // then).
+  // Takes a whole source; it is sure to be kept after the next Commit (which comes by itself now
+  // and then).
   Status Add(SourceRow row, SourceData data);
 
-  // A large source: Begin, then WritePart as often as needed (it empties the rows of `data` and keeps
-  // what is said once), then End, or Abandon to leave nothing of it.
+  // A large source: Begin, then WritePart as often as needed (it empties the rows of `data` and
+  // keeps what is said once), then End, or Abandon to leave nothing of it.
   Status Begin();
   Status WritePart(SourceData& data);
   Status End(SourceRow row, SourceData& data);
