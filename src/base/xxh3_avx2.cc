@@ -1,11 +1,8 @@
-// XXH3's inner loop once more, compiled for AVX2; called only where the processor has it. The
+// XXH3's inner loop once more, compiled for AVX2 (CMakeLists.txt gives this file -mavx2); called only where the processor has it. The
 // state's layout is that of the library (same header).
 
 #if defined(__x86_64__)
 
-#include <immintrin.h>
-
-#pragma GCC target("avx2")
 #pragma GCC diagnostic ignored "-Wunused-function"
 #define XXH_INLINE_ALL
 #define XXH_VECTOR 2  // XXH_AVX2
