@@ -1,5 +1,5 @@
-// XXH3's inner loop once more, compiled for AVX2 (CMakeLists.txt gives this file -mavx2); called only where the processor has it. The
-// state's layout is that of the library (same header).
+// XXH3's inner loop once more, compiled for AVX2 (CMakeLists.txt gives this file -mavx2); called
+// only where the processor has it. The state's layout is that of the library (same header).
 
 #if defined(__x86_64__)
 
