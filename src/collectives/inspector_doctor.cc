@@ -41,11 +41,11 @@ std::string_view SeverityName(Severity severity) {
   return "ok";
 }
 
-void SortBySeverity(std::vector<Advice>& findings) {
-  std::ranges::stable_sort(findings, std::greater(), &Advice::severity);
+void SortBySeverity(std::vector<Finding>& findings) {
+  std::ranges::stable_sort(findings, std::greater(), &Finding::severity);
 }
 
-std::vector<Advice> CheckInspectorSettings(const SettingsQuestion& question) {
+std::vector<Finding> CheckInspectorSettings(const SettingsQuestion& question) {
   Examination exam(question);
   ExamineRelease(exam);
   if (!exam.Older(kFirstInspector)) {
@@ -54,7 +54,7 @@ std::vector<Advice> CheckInspectorSettings(const SettingsQuestion& question) {
     ExamineTiming(exam);
     ExamineContent(exam);
   }
-  std::vector<Advice> findings = exam.TakeFindings();
+  std::vector<Finding> findings = exam.TakeFindings();
   SortBySeverity(findings);
   return findings;
 }

@@ -11,17 +11,10 @@
 
 namespace telltale {
 
-// A line "$1 name: text" of a head. "(required)" in its text makes it one that must be given.
-struct QueryParameter {
-  std::string name;
-  bool required = false;
-};
-
 struct QueryHead {
-  std::string name;                        // "collectives/summary"
-  std::string question;                    // without the word "Question:"
-  std::string text;                        // the whole head, for help, without comment marks
-  std::vector<QueryParameter> parameters;  // $1, $2 …
+  std::string name;      // "collectives/summary"
+  std::string question;  // without the word "Question:"
+  std::string text;      // the whole head, for help, without comment marks
 };
 
 // The SQL of a query (its whole file). A name that is not there is a defect of the caller: an
