@@ -12,3 +12,8 @@ if(bench_sources)
     add_dependencies(benchmarks ${name})
   endforeach()
 endif()
+
+# How right the findings are; prints a table.
+add_executable(findings_eval EXCLUDE_FROM_ALL bench/findings_eval.cc tests/support/findings_campaign.cc)
+target_link_libraries(findings_eval PRIVATE telltale_simulate telltale_lib)
+add_dependencies(benchmarks findings_eval)

@@ -116,6 +116,13 @@ COMMENT ON COLUMN operation_record.sequence_key IS 'sequence number = sequence_k
 COMMENT ON COLUMN operation_record.timestamp_key IS 'dump_timestamp_us = timestamp_key + operation_block.timestamp_offset_us';
 COMMENT ON COLUMN operation_record.line_key IS 'line of the source, counted from 1 = line_key + operation_block.line_offset';
 
+CREATE TABLE operation_histogram (
+  series UINTEGER USING COMPRESSION rle,
+  exec_time_us UINTEGER USING COMPRESSION bitpacking,
+  operations UINTEGER USING COMPRESSION bitpacking);
+COMMENT ON TABLE operation_histogram IS 'How many rows of operation_record a series has with each execution time: an exact rollup, from which quantiles and bandwidths follow without reading the records';
+COMMENT ON COLUMN operation_histogram.operations IS 'sum them: large files are written in parts, and a time may come once for each part';
+
 CREATE TABLE operation_record_irregular (
   series UINTEGER,
   sequence UBIGINT,
@@ -324,3 +331,50 @@ COMMENT ON VIEW collectives IS 'Operation records of collectives';
 
 CREATE VIEW p2p AS SELECT * EXCLUDE (kind, algorithm, protocol) FROM operations WHERE kind = 'p2p';
 COMMENT ON VIEW p2p IS 'Operation records of sends and receives';
+
+-- What no record says by itself, from looking over all communicators of a run.
+CREATE VIEW places AS
+WITH member AS (
+  SELECT f.run, p.host, p.pid, c.communicator, c.rank, k.n_ranks, nullif(k.name, 'unknown') AS name, k.id
+  FROM communicator_rank c
+  JOIN process p ON p.process = c.process
+  JOIN source f ON f.source = c.source
+  JOIN communicator k ON k.communicator = c.communicator),
+place AS (
+  SELECT run, host, pid, count(DISTINCT communicator) AS communicators FROM member GROUP BY ALL),
+counted AS (SELECT run, count(*) AS places FROM place GROUP BY run),
+covering AS (
+  SELECT m.run, m.communicator, any_value(m.n_ranks) AS n_ranks,
+         coalesce(any_value(m.name), any_value(m.id)) AS label,
+         coalesce(any_value(m.name) SIMILAR TO '(?i).*(world|default_pg|global).*', false) AS is_named_world
+  FROM (SELECT DISTINCT run, communicator, host, pid, n_ranks, name, id FROM member) m
+  GROUP BY m.run, m.communicator
+  HAVING count(*) = (SELECT any_value(places) FROM counted WHERE counted.run = m.run)),
+world AS (
+  SELECT run, communicator, label, n_ranks FROM covering
+  QUALIFY row_number() OVER (PARTITION BY run
+                             ORDER BY n_ranks DESC, is_named_world DESC, communicator) = 1),
+ranked AS (
+  SELECT m.run, m.host, m.pid,
+         CASE WHEN min(m.rank) = max(m.rank) THEN min(m.rank) END AS global_rank,
+         any_value(w.label) AS label, any_value(w.n_ranks) AS n_ranks
+  FROM member m JOIN world w ON w.run = m.run AND w.communicator = m.communicator
+  GROUP BY m.run, m.host, m.pid)
+SELECT place.run AS run_number, u.name AS run, place.host, place.pid, ranked.global_rank,
+       row_number() OVER (PARTITION BY place.run, place.host
+                          ORDER BY ranked.global_rank, place.pid) - 1 AS local_rank,
+       place.communicators,
+       CASE WHEN ranked.label IS NULL
+              THEN 'no communicator has a rank of each of the ' || counted.places || ' processes'
+            WHEN ranked.global_rank IS NULL
+              THEN 'the process has several ranks in ' || ranked.label
+            ELSE 'rank in ' || ranked.label || ' (' || ranked.n_ranks || ' ranks), the largest communicator with all '
+                 || counted.places || ' processes' END AS basis
+FROM place
+JOIN counted ON counted.run = place.run
+JOIN run u ON u.run = place.run
+LEFT JOIN ranked ON ranked.run = place.run AND ranked.host IS NOT DISTINCT FROM place.host
+                AND ranked.pid IS NOT DISTINCT FROM place.pid;
+COMMENT ON VIEW places IS 'Processes with their global rank, joined over all communicators of a run';
+COMMENT ON COLUMN places.global_rank IS 'rank in the largest communicator that has all processes of the run; NULL where there is none';
+COMMENT ON COLUMN places.local_rank IS 'number of the process on its host by global rank: the GPU, where processes take GPUs in that order';

@@ -41,11 +41,11 @@ std::string_view SeverityName(Severity severity) {
   return "ok";
 }
 
-void SortBySeverity(std::vector<Finding>& findings) {
-  std::ranges::stable_sort(findings, std::greater(), &Finding::severity);
+void SortBySeverity(std::vector<Advice>& findings) {
+  std::ranges::stable_sort(findings, std::greater(), &Advice::severity);
 }
 
-std::vector<Finding> CheckInspectorSettings(const SettingsQuestion& question) {
+std::vector<Advice> CheckInspectorSettings(const SettingsQuestion& question) {
   Examination exam(question);
   ExamineRelease(exam);
   if (!exam.Older(kFirstInspector)) {
@@ -54,7 +54,7 @@ std::vector<Finding> CheckInspectorSettings(const SettingsQuestion& question) {
     ExamineTiming(exam);
     ExamineContent(exam);
   }
-  std::vector<Finding> findings = exam.TakeFindings();
+  std::vector<Advice> findings = exam.TakeFindings();
   SortBySeverity(findings);
   return findings;
 }

@@ -4,7 +4,7 @@
 // argument (inspector_files.h looks at the disk).
 //
 // Where the rules come from: the plugin's sources and the NCCL, RCCL and rocm-systems issues named
-// in Finding::source.
+// in Advice::source.
 
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ namespace telltale::collectives {
 enum class Severity { kOk, kInfo, kWarning, kProblem };
 std::string_view SeverityName(Severity severity);
 
-struct Finding {
+struct Advice {
   Severity severity = Severity::kOk;
   std::string id;       // stable name of the rule, for programs
   std::string setting;  // the variable, "version", or the file or folder that it is about
@@ -43,7 +43,7 @@ struct SettingsQuestion {
 };
 
 // The worst ones first.
-std::vector<Finding> CheckInspectorSettings(const SettingsQuestion& question);
+std::vector<Advice> CheckInspectorSettings(const SettingsQuestion& question);
 
 // One variable of the table in that setting of things.
 struct SettingState {
@@ -55,6 +55,6 @@ struct SettingState {
 };
 std::vector<SettingState> DescribeInspectorSettings(const SettingsQuestion& question);
 
-void SortBySeverity(std::vector<Finding>& findings);
+void SortBySeverity(std::vector<Advice>& findings);
 
 }  // namespace telltale::collectives

@@ -42,10 +42,10 @@ SettingsQuestion With(SettingsQuestion question,
 }
 
 // The finding of that rule; one of kOk without an id if there is none.
-Finding Find(const SettingsQuestion& question, std::string_view id) {
-  const std::vector<Finding> findings = CheckInspectorSettings(question);
-  const auto found = std::ranges::find(findings, id, &Finding::id);
-  return found == findings.end() ? Finding{} : *found;
+Advice Find(const SettingsQuestion& question, std::string_view id) {
+  const std::vector<Advice> findings = CheckInspectorSettings(question);
+  const auto found = std::ranges::find(findings, id, &Advice::id);
+  return found == findings.end() ? Advice{} : *found;
 }
 
 bool Has(const SettingsQuestion& question, std::string_view id) {
@@ -65,7 +65,7 @@ TEST(InspectorDoctor, IsContentWithSoundSettings) {
 
 TEST(InspectorDoctor, SaysThatTheDefaultsWriteNothing) {
   const SettingsQuestion nothing;
-  const std::vector<Finding> findings = CheckInspectorSettings(nothing);
+  const std::vector<Advice> findings = CheckInspectorSettings(nothing);
   EXPECT_EQ(findings[0].severity, Severity::kProblem);
   for (const char* id : {"plugin_unset", "not_enabled", "interval_off"}) {
     EXPECT_EQ(Find(nothing, id).severity, Severity::kProblem) << id;
@@ -75,7 +75,7 @@ TEST(InspectorDoctor, SaysThatTheDefaultsWriteNothing) {
     EXPECT_EQ(Find(nothing, id).severity, Severity::kWarning) << id;
   }
   EXPECT_EQ(Find(nothing, "interval_off").value, "-1");
-  EXPECT_TRUE(std::ranges::is_sorted(findings, std::greater(), &Finding::severity));
+  EXPECT_TRUE(std::ranges::is_sorted(findings, std::greater(), &Advice::severity));
 }
 
 TEST(InspectorDoctor, EveryFindingIsWhole) {
@@ -83,7 +83,7 @@ TEST(InspectorDoctor, EveryFindingIsWhole) {
        {SettingsQuestion{}, Sound(), Sound("2.28.9"), Sound("2.29.7"), Sound("2.31.2"),
         With(Sound(), {{"NCCL_INSPECTOR_PROM_DUMP", "1"}}),
         With(Sound("2.33.0"), {{"NCCL_INSPECTOR_ENABLE_PROXY", "1"}})}) {
-    for (const Finding& finding : CheckInspectorSettings(question)) {
+    for (const Advice& finding : CheckInspectorSettings(question)) {
       EXPECT_FALSE(finding.id.empty());
       EXPECT_FALSE(finding.setting.empty()) << finding.id;
       EXPECT_FALSE(finding.effect.empty()) << finding.id;
@@ -150,7 +150,7 @@ TEST(InspectorDoctor, RingAgainstInterval) {
 TEST(InspectorDoctor, RingAtAKnownRate) {
   SettingsQuestion question = With(Sound(), {{kInterval, "1000000"}});
   question.operations_per_second = 2048;
-  const Finding overwritten = Find(question, "ring_overwrites");
+  const Advice overwritten = Find(question, "ring_overwrites");
   EXPECT_EQ(overwritten.severity, Severity::kProblem);
   EXPECT_NE(overwritten.effect.find("50.0 %"), std::string::npos) << overwritten.effect;
   EXPECT_NE(overwritten.change.find("MICROSECONDS=200000"), std::string::npos)
@@ -239,14 +239,14 @@ TEST(InspectorDoctor, Rccl) {
 }
 
 TEST(InspectorDoctor, NamesThatNothingReads) {
-  const Finding typo = Find(With(Sound(), {{"NCCL_INSPECTOR_ENABEL", "1"}}), "unknown_setting");
+  const Advice typo = Find(With(Sound(), {{"NCCL_INSPECTOR_ENABEL", "1"}}), "unknown_setting");
   EXPECT_EQ(typo.severity, Severity::kProblem);
   EXPECT_EQ(typo.change, "did you mean NCCL_INSPECTOR_ENABLE?");
   EXPECT_TRUE(Has(With(Sound(), {{"RCCL_INSPECTOR_ENABLE", "1"}}), "unknown_setting"));
   EXPECT_TRUE(Has(With(Sound(), {{"NCCL_PROFILER_PLUGN", "x"}}), "unknown_setting"));
   EXPECT_FALSE(Has(With(Sound(), {{"NCCL_DEBUG", "INFO"}, {"NCCL_PROFILE_EVENT_MASK", "7"}}),
                    "unknown_setting"));
-  const Finding newer = Find(
+  const Advice newer = Find(
       With(Sound("2.29.7"), {{"NCCL_INSPECTOR_DUMP_COLL_RING_SIZE", "4096"}}), "not_in_release");
   EXPECT_EQ(newer.severity, Severity::kWarning);
   EXPECT_NE(newer.effect.find("came with 2.30.0"), std::string::npos) << newer.effect;

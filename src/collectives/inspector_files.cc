@@ -160,7 +160,7 @@ class FolderCheck {
     }
   }
 
-  std::vector<Finding> Run() {
+  std::vector<Advice> Run() {
     if (folder_.stopped_early) {
       Add(Severity::kWarning, "too_many_files", Files(folder_.files.size()),
           "the rest of the folder: no more files were looked at", "name the folders one by one");
@@ -325,16 +325,16 @@ class FolderCheck {
 
   const LogFolder& folder_;
   std::vector<const LogFile*> logs_;
-  std::vector<Finding> findings_;
+  std::vector<Advice> findings_;
 };
 
-Finding AboutPath(Severity severity, std::string_view id, std::string_view setting,
+Advice AboutPath(Severity severity, std::string_view id, std::string_view setting,
                   const std::string& value, std::string effect, std::string change) {
   return {severity, std::string(id),   std::string(setting), value,
           false,    std::move(effect), std::move(change),    "this machine's disk"};
 }
 
-void CheckDirectoryHere(const std::string& value, std::vector<Finding>& findings) {
+void CheckDirectoryHere(const std::string& value, std::vector<Advice>& findings) {
   constexpr std::string_view kName = "NCCL_INSPECTOR_DUMP_DIR";
   std::error_code error;
   if (fs::exists(value, error)) {
@@ -403,10 +403,10 @@ Result<LogFolder> GlanceAtLogs(const std::string& path) {
   return folder;
 }
 
-std::vector<Finding> CheckLogs(const LogFolder& folder) { return FolderCheck(folder).Run(); }
+std::vector<Advice> CheckLogs(const LogFolder& folder) { return FolderCheck(folder).Run(); }
 
-std::vector<Finding> CheckPathsHere(const SettingValues& values) {
-  std::vector<Finding> findings;
+std::vector<Advice> CheckPathsHere(const SettingValues& values) {
+  std::vector<Advice> findings;
   const auto plugin = values.find("NCCL_PROFILER_PLUGIN");
   std::error_code error;
   if (plugin != values.end() && plugin->second.find('/') != std::string::npos &&

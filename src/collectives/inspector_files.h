@@ -51,9 +51,9 @@ struct LogFolder {
 // Looks at a file, or at all files below a folder.
 Result<LogFolder> GlanceAtLogs(const std::string& path);
 
-std::vector<Finding> CheckLogs(const LogFolder& folder);
+std::vector<Advice> CheckLogs(const LogFolder& folder);
 
 // Whether the plugin and the output folder of these settings exist here.
-std::vector<Finding> CheckPathsHere(const SettingValues& values);
+std::vector<Advice> CheckPathsHere(const SettingValues& values);
 
 }  // namespace telltale::collectives

@@ -38,11 +38,11 @@ class InspectorFiles : public testing::Test {
     std::ofstream(root_ / name, std::ios::binary) << text;
   }
 
-  std::vector<Finding> Check() const { return CheckLogs(GlanceAtLogs(root_.string()).value()); }
-  Finding Find(std::string_view id) const {
-    const std::vector<Finding> findings = Check();
-    const auto found = std::ranges::find(findings, id, &Finding::id);
-    return found == findings.end() ? Finding{} : *found;
+  std::vector<Advice> Check() const { return CheckLogs(GlanceAtLogs(root_.string()).value()); }
+  Advice Find(std::string_view id) const {
+    const std::vector<Advice> findings = Check();
+    const auto found = std::ranges::find(findings, id, &Advice::id);
+    return found == findings.end() ? Advice{} : *found;
   }
 
   fs::path root_;
@@ -132,7 +132,7 @@ TEST_F(InspectorFiles, SingleFileAndNoFile) {
 TEST_F(InspectorFiles, PathsOfTheSettings) {
   const auto ids = [&](const SettingValues& values) {
     std::string list;
-    for (const Finding& finding : CheckPathsHere(values)) list += finding.id + " ";
+    for (const Advice& finding : CheckPathsHere(values)) list += finding.id + " ";
     return list;
   };
   const std::string root = root_.string();

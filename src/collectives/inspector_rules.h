@@ -58,7 +58,7 @@ class Examination {
   explicit Examination(const SettingsQuestion& question) : question_(question) {}
 
   const SettingsQuestion& question() const { return question_; }
-  std::vector<Finding> TakeFindings() { return std::move(findings_); }
+  std::vector<Advice> TakeFindings() { return std::move(findings_); }
 
   // False for both if the release is not known.
   bool Older(LibraryVersion than) const { return question_.version && *question_.version < than; }
@@ -91,7 +91,7 @@ class Examination {
 
  private:
   const SettingsQuestion& question_;
-  std::vector<Finding> findings_;
+  std::vector<Advice> findings_;
 };
 
 // What the release itself loses, whatever the settings.

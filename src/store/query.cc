@@ -5,6 +5,21 @@
 #include "store/embedded_queries.h"
 
 namespace telltale {
+namespace {
+
+// "  $1 name: text"
+std::optional<QueryParameter> ParameterOf(std::string_view line) {
+  if (!line.starts_with("  $")) return std::nullopt;
+  const size_t begin = line.find(' ', 2);
+  const size_t end = line.find(':');
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) {
+    return std::nullopt;
+  }
+  return QueryParameter{std::string(line.substr(begin + 1, end - begin - 1)),
+                        line.find("(required)") != std::string_view::npos};
+}
+
+}  // namespace
 
 Result<std::string> QueryText(std::string_view name) {
   for (const EmbeddedQuery& query : EmbeddedQueries()) {
@@ -26,6 +41,7 @@ std::vector<QueryHead> QueryHeads(std::string_view prefix) {
       if (line.starts_with(' ')) line.remove_prefix(1);
       constexpr std::string_view kQuestion = "Question: ";
       if (line.starts_with(kQuestion)) head.question = line.substr(kQuestion.size());
+      if (auto parameter = ParameterOf(line)) head.parameters.push_back(*std::move(parameter));
       head.text += std::string(line) + "\n";
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }

@@ -36,7 +36,7 @@ TEST(Query, HeadsComeSortedAndBelowThePrefixOnly) {
 // Help and documentation are made from the heads: each has what they need.
 TEST(Query, EveryQuestionHasAWholeHead) {
   for (const QueryHead& head : QueryHeads("")) {
-    if (head.name.starts_with("schema/")) continue;
+    if (head.name.starts_with("schema/") || head.name.starts_with("selection/")) continue;
     EXPECT_TRUE(head.question.ends_with("?")) << head.name;
     EXPECT_EQ(head.text.find("--"), std::string::npos) << head.name;
     EXPECT_NE(head.text.find("\nColumns:\n"), std::string::npos) << head.name;

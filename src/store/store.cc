@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "base/version.h"
+#include "store/busbw_summary.h"
 #include "store/embedded_queries.h"
 
 namespace telltale {
@@ -136,6 +137,8 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
   auto database = Database::Open(path, DatabaseOptionsFor(options));
   if (!database) return tl::unexpected(OpenError(path, database.error()));
   std::unique_ptr<Store> store(new Store(path, std::move(database).value()));
+  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store->Connect());
+  TELLTALE_TRY(RegisterBusbwSummary(*connection));
   if (is_new) return store;
   TELLTALE_TRY(store->CheckSchema());
   if (writes) TELLTALE_TRY(store->FindNextIds());

@@ -24,7 +24,7 @@
 namespace telltale::cli {
 namespace {
 
-using collectives::Finding;
+using collectives::Advice;
 using collectives::Library;
 using collectives::LogFile;
 using collectives::LogFileKind;
@@ -60,11 +60,11 @@ struct Diagnosis {
   SettingsQuestion question;
   std::string source;  // where the settings are from
   std::vector<LogFolder> folders;
-  std::vector<Finding> findings;
+  std::vector<Advice> findings;
 
   size_t Count(Severity severity) const {
     size_t count = 0;
-    for (const Finding& finding : findings) count += finding.severity == severity ? 1 : 0;
+    for (const Advice& finding : findings) count += finding.severity == severity ? 1 : 0;
     return count;
   }
 };
@@ -121,13 +121,13 @@ Diagnosis Diagnose(const DoctorOptions& options) {
   if (asks_about_settings) {
     diagnosis.findings = CheckInspectorSettings(question);
     if (options.env_file.empty()) {
-      const std::vector<Finding> here = collectives::CheckPathsHere(question.values);
+      const std::vector<Advice> here = collectives::CheckPathsHere(question.values);
       diagnosis.findings.insert(diagnosis.findings.end(), here.begin(), here.end());
     }
   }
   for (const std::string& path : options.paths) {
     diagnosis.folders.push_back(ValueOrThrow(collectives::GlanceAtLogs(path)));
-    const std::vector<Finding> found = CheckLogs(diagnosis.folders.back());
+    const std::vector<Advice> found = CheckLogs(diagnosis.folders.back());
     diagnosis.findings.insert(diagnosis.findings.end(), found.begin(), found.end());
   }
   SortBySeverity(diagnosis.findings);
@@ -164,7 +164,7 @@ std::string SettingJson(const SettingState& state) {
       state.setting->SinceText(), JsonString(state.setting->meaning));
 }
 
-std::string FindingJson(const Finding& finding) {
+std::string FindingJson(const Advice& finding) {
   return fmt::format(
       R"({{"id":{},"severity":"{}","setting":{},"value":{},"is_default":{},"effect":{},"change":{},)"
       R"("source":{}}})",
@@ -280,7 +280,7 @@ std::string Visible(std::string_view text) {
   return visible;
 }
 
-std::string ValueText(const Finding& finding) {
+std::string ValueText(const Advice& finding) {
   if (finding.is_default) {
     return finding.value.empty() ? "not set" : finding.value + " (default)";
   }
@@ -289,7 +289,7 @@ std::string ValueText(const Finding& finding) {
 
 void PrintText(const Diagnosis& diagnosis) {
   const Page page;
-  for (const Finding& finding : diagnosis.findings) {
+  for (const Advice& finding : diagnosis.findings) {
     const std::string severity = fmt::format("{:<8}", SeverityName(finding.severity));
     fmt::print("{} {}: {}\n", page.Painted(severity, finding.severity), Visible(finding.setting),
                ValueText(finding));
@@ -321,7 +321,7 @@ std::string CsvField(std::string_view text) {
 
 void PrintCsv(const Diagnosis& diagnosis) {
   fmt::print("severity,id,setting,value,is_default,effect,change,source\n");
-  for (const Finding& finding : diagnosis.findings) {
+  for (const Advice& finding : diagnosis.findings) {
     fmt::print("{},{},{},{},{},{},{},{}\n", SeverityName(finding.severity), finding.id,
                CsvField(finding.setting), CsvField(finding.value), finding.is_default,
                CsvField(finding.effect), CsvField(finding.change), CsvField(finding.source));
@@ -339,7 +339,7 @@ std::string MarkdownCell(std::string_view text) {
 
 void PrintMarkdown(const Diagnosis& diagnosis) {
   fmt::print("| severity | setting | value | loses | change |\n|---|---|---|---|---|\n");
-  for (const Finding& finding : diagnosis.findings) {
+  for (const Advice& finding : diagnosis.findings) {
     fmt::print("| {} | {} | {} | {} | {} |\n", SeverityName(finding.severity),
                MarkdownCell(finding.setting), MarkdownCell(ValueText(finding)),
                MarkdownCell(finding.effect), MarkdownCell(finding.change));

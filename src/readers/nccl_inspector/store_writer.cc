@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "readers/nccl_inspector/loss_kinds.h"
+#include "readers/nccl_inspector/time_counts.h"
 
 namespace telltale::nccl_inspector {
 namespace {
@@ -209,12 +210,15 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::Create(Store& store,
                                    ColumnType::kUInt32, ColumnType::kUInt32};
   constexpr std::array kRunColumns = {ColumnType::kUInt32, ColumnType::kUInt64, ColumnType::kUInt64,
                                       ColumnType::kUInt32};
+  constexpr std::array kCountColumns = {ColumnType::kUInt32, ColumnType::kUInt32, ColumnType::kUInt32};
   constexpr std::array kBlockColumns = {ColumnType::kInt64, ColumnType::kUInt32, ColumnType::kInt64,
                                         ColumnType::kInt64, ColumnType::kInt64};
   TELLTALE_ASSIGN(writer->record_insert_,
                   BulkInsert::Create(*writer->connection_, "operation_record", kColumns));
   TELLTALE_ASSIGN(writer->block_insert_,
                   BulkInsert::Create(*writer->connection_, "operation_block", kBlockColumns));
+  TELLTALE_ASSIGN(writer->histogram_insert_,
+                  BulkInsert::Create(*writer->connection_, "operation_histogram", kCountColumns));
   TELLTALE_ASSIGN(writer->run_insert_,
                   BulkInsert::Create(*writer->connection_, "sequence_run", kRunColumns));
   return writer;
@@ -337,9 +341,28 @@ void StoreWriter::AllocateIds(Source& source) {
   }
 }
 
+namespace {
+
+Status WriteCounts(BulkInsert& insert, const std::vector<TimeCount>& counts) {
+  size_t next = 0;
+  return insert.Insert([&](std::span<void* const> columns, size_t capacity) {
+    const size_t rows = std::min(capacity, counts.size() - next);
+    for (size_t i = 0; i < rows; ++i, ++next) {
+      static_cast<uint32_t*>(columns[0])[i] = counts[next].series;
+      static_cast<uint32_t*>(columns[1])[i] = counts[next].exec_time_us;
+      static_cast<uint32_t*>(columns[2])[i] = counts[next].operations;
+    }
+    return rows;
+  });
+}
+
+}  // namespace
+
 // Series lie in the order (communicator rank, kind, operation, size …), each by sequence number.
 Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
   std::vector<BlockRecords> blocks;
+  std::vector<TimeCount> counts;
+  TimeCounter counter;
   for (Source* source : sources) {
     std::vector<size_t> order(source->data.series.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -356,10 +379,12 @@ Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
       SeriesState& state = source->series[i];
       SortRecords(records);
       state.totals.Add(records);
+      counter.Append(static_cast<uint32_t>(state.id), records, counts);
       source->layout.Add(records, state, blocks);
     }
   }
   if (blocks.empty()) return {};
+  TELLTALE_TRY(WriteCounts(*histogram_insert_, counts));
 
   size_t current = 0;
   const Record* next = blocks[0].begin;
@@ -659,16 +684,16 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
 Status StoreWriter::RemoveReplaced(const SourceRow& row) {
   if (row.replaces < 0) return {};
   const std::array<Cell, 1> source = {Number(row.replaces)};
-  TELLTALE_TRY(
-      connection_->Run("DELETE FROM operation_record WHERE block >> 16 IN "
-                       "(SELECT series FROM operation_series WHERE source = $1)",
-                       source));
-  for (const char* table :
-       {"operation_block", "operation_record_irregular", "operation_event", "kernel_event"}) {
-    TELLTALE_TRY(connection_->Run(fmt::format("DELETE FROM {} WHERE series IN (SELECT series FROM "
-                                              "operation_series WHERE source = $1)",
-                                              table),
-                                  source));
+  TELLTALE_TRY(connection_->Run(
+      "DELETE FROM operation_record WHERE block >> 16 IN "
+      "(SELECT series FROM operation_series WHERE source = $1)",
+      source));
+  for (const char* table : {"operation_block", "operation_histogram", "operation_record_irregular",
+                            "operation_event", "kernel_event"}) {
+    TELLTALE_TRY(connection_->Run(
+        fmt::format("DELETE FROM {} WHERE series IN (SELECT series FROM operation_series WHERE source = $1)",
+                    table),
+        source));
   }
   TELLTALE_TRY(
       connection_->Run("DELETE FROM sequence_run WHERE counter IN "

@@ -67,6 +67,7 @@ class StoreWriter {
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<BulkInsert> record_insert_;
   std::unique_ptr<BulkInsert> block_insert_;
+  std::unique_ptr<BulkInsert> histogram_insert_;
   std::unique_ptr<BulkInsert> run_insert_;
   uint64_t max_pending_records_;
   uint64_t pending_rows_ = 0;      // of waiting_

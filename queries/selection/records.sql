@@ -1,0 +1,37 @@
+-- The records of the selected series, each of them.
+--   busbw_gbs: as written
+--   traffic_bytes, bus_factor, rate_time_us: what busbw_summary() takes; a traffic of 0 is left out by it
+-- Filters: since_us, until_us (time of the dump, microseconds).
+
+CREATE TEMP MACRO is_selected_time(dump_us) AS
+  coalesce(dump_us >= getvariable('since_us')::BIGINT, true)
+  AND coalesce(dump_us < getvariable('until_us')::BIGINT, true);
+
+CREATE TEMP VIEW selected_irregular AS
+SELECT s.series, r.sequence, r.dump_timestamp_us, r.line,
+       coalesce(r.message_bytes, s.message_bytes) AS message_bytes, r.exec_time_us,
+       -- As a record of 1 us with the bandwidth that was written.
+       CASE WHEN s.rated AND r.exec_time_us > 0 AND r.busbw_gbs > 0 AND isfinite(r.busbw_gbs)
+                 AND coalesce(r.message_bytes, 0) < 9223372036854775808
+            THEN r.busbw_gbs * 1000 ELSE 0 END AS traffic_bytes,
+       1::DOUBLE AS bus_factor, 1::UINTEGER AS rate_time_us, r.busbw_gbs
+FROM operation_record_irregular r JOIN selected_series s ON s.series = r.series
+WHERE coalesce(coalesce(r.message_bytes, s.message_bytes) >= getvariable('least_bytes')::UBIGINT, true)
+  AND coalesce(coalesce(r.message_bytes, s.message_bytes) <= getvariable('most_bytes')::UBIGINT, true)
+  AND is_selected_time(r.dump_timestamp_us);
+
+CREATE TEMP VIEW selected_record AS
+SELECT s.series, (r.sequence_key + b.sequence_offset)::UBIGINT AS sequence,
+       (r.timestamp_key + b.timestamp_offset_us)::UBIGINT AS dump_timestamp_us,
+       (r.line_key + b.line_offset)::UBIGINT AS line, s.message_bytes,
+       r.exec_time_us::UBIGINT AS exec_time_us, s.traffic_bytes, s.bus_factor,
+       r.exec_time_us AS rate_time_us,
+       CASE WHEN r.exec_time_us = 0 THEN 0
+            ELSE round(s.written_traffic_bytes / 1e9::DOUBLE / (r.exec_time_us / 1e6::DOUBLE) * s.bus_factor, 6)
+            END AS busbw_gbs
+FROM operation_record r
+JOIN operation_block b ON b.block = r.block
+JOIN selected_series s ON s.series = b.series
+WHERE is_selected_time(r.timestamp_key + b.timestamp_offset_us)
+UNION ALL
+FROM selected_irregular;

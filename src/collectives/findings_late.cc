@@ -1,0 +1,157 @@
+#include "collectives/findings_late.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "collectives/findings_statistics.h"
+
+namespace telltale::collectives {
+namespace {
+
+// A margin counts from a tenth of the operation on, and not below what clocks of 1 us can show.
+constexpr double kLeastShare = 0.1;
+constexpr double kLeastMarginUs = 5;
+constexpr double kMissWeight = 0.6;  // the best window has hits in at least 3 of 8 operations
+constexpr double kDiscoveryRate = 1e-4;
+
+struct Hit {
+  size_t operation;
+  size_t local;  // place among the rank's own operations
+  double margin_us;
+};
+
+// How rarely a margin is as large as one outside the window: a Laplace distribution of its logarithm,
+// whose tail is heavier than that of any real wait.
+struct MarginModel {
+  bool known = false;
+  double middle = 0;
+  double scale = 1;
+  double LogTail(double margin_us) const {
+    if (!known) return 0;
+    return -std::max(0.0, (std::log(margin_us) - middle) / scale);
+  }
+};
+
+MarginModel ModelOutside(const MatchedLane& lane, size_t first, size_t last) {
+  constexpr size_t kFewest = 5;
+  constexpr size_t kEnough = 4096;
+  std::vector<double> logs;
+  const size_t stride = lane.size() / kEnough + 1;
+  for (size_t i = 0; i < lane.size(); i += stride) {
+    if (i >= first && i <= last) continue;
+    logs.push_back(std::log(std::max(1.0, static_cast<double>(lane.second_us[i] - lane.least_us[i]))));
+  }
+  MarginModel model;
+  if (logs.size() < kFewest || logs.size() * stride * 5 < lane.size()) return model;
+  model.known = true;
+  model.middle = MedianOf(logs);
+  double away = 0;
+  for (const double log : logs) away += std::abs(log - model.middle);
+  model.scale = std::max(0.7, away / static_cast<double>(logs.size()));
+  return model;
+}
+
+class LaneSearch {
+ public:
+  LaneSearch(const RunData& data, uint32_t lane, const MatchedLane& matched, LateSearch& found)
+      : data_(data), index_(lane), lane_(data.lanes[lane]), matched_(matched), found_(found) {}
+
+  void Search() {
+    std::vector<double> least(matched_.least_us.begin(), matched_.least_us.end());
+    typical_us_ = MedianOf(least);
+    const double material = std::max(kLeastMarginUs, kLeastShare * typical_us_);
+    std::map<uint16_t, std::vector<Hit>> hits;
+    for (size_t i = 0; i < matched_.size(); ++i) {
+      const double margin = matched_.second_us[i] - matched_.least_us[i];
+      if (margin >= material) hits[matched_.last[i]].push_back({i, 0, margin});
+    }
+    for (auto& [slot, of_rank] : hits) {
+      if (of_rank.size() >= 2) Judge(slot, of_rank);
+    }
+  }
+
+ private:
+  void Judge(uint16_t slot, std::vector<Hit>& hits) {
+    const auto own = data_.Sequences(lane_.series[slot]);
+    for (Hit& hit : hits) {
+      const auto at = std::lower_bound(own.begin(), own.end(), matched_.sequence[hit.operation]);
+      hit.local = static_cast<size_t>(at - own.begin());
+    }
+    // Hits weigh 1, the rank's own operations between them take away.
+    double sum = 0, best = 0;
+    size_t start = 0, first = 0, last = 0;
+    for (size_t i = 0; i < hits.size(); ++i) {
+      if (i > 0) sum -= kMissWeight * static_cast<double>(hits[i].local - hits[i - 1].local - 1);
+      if (sum <= 0) {
+        sum = 0;
+        start = i;
+      }
+      sum += 1;
+      if (sum > best) {
+        best = sum;
+        first = start;
+        last = i;
+      }
+    }
+    if (last == first) return;
+    Test(slot, {hits.begin() + static_cast<std::ptrdiff_t>(first),
+                hits.begin() + static_cast<std::ptrdiff_t>(last) + 1});
+  }
+
+  // Where no rank is to blame, each is as likely to come last as any other, and margins are what they
+  // are elsewhere.
+  void Test(uint16_t slot, std::vector<Hit> hits) {
+    const MarginModel model = ModelOutside(matched_, hits.front().operation, hits.back().operation);
+    LateCandidate candidate;
+    candidate.lane = index_;
+    candidate.member = lane_.series[slot].member;
+    candidate.first = hits.front().operation;
+    candidate.last = hits.back().operation;
+    candidate.hits = hits.size();
+    const size_t range = hits.back().local - hits.front().local + 1;
+    candidate.misses = range - hits.size();
+    std::vector<double> margins, least;
+    for (const Hit& hit : hits) {
+      candidate.log_p += model.LogTail(hit.margin_us) - std::log(matched_.present[hit.operation]);
+      margins.push_back(hit.margin_us);
+      least.push_back(matched_.least_us[hit.operation]);
+    }
+    const double windows = 0.5 * static_cast<double>(matched_.size() * matched_.size());
+    candidate.log_p += LogChoose(static_cast<double>(range), static_cast<double>(hits.size())) +
+                       std::log(std::max(1.0, windows));
+    candidate.margin_us = MedianOf(margins);
+    candidate.spread = SpreadAround(margins, candidate.margin_us) / candidate.margin_us;
+    candidate.intrinsic_us = MedianOf(least);
+    candidate.first_progress = matched_.Progress(lane_, candidate.first);
+    candidate.last_progress = matched_.Progress(lane_, candidate.last);
+    found_.candidates.push_back(candidate);
+  }
+
+  const RunData& data_;
+  uint32_t index_;
+  const Lane& lane_;
+  const MatchedLane& matched_;
+  LateSearch& found_;
+  double typical_us_ = 0;
+};
+
+}  // namespace
+
+LateSearch FindLate(const RunData& data, const std::vector<MatchedLane>& matched) {
+  constexpr size_t kFewestOperations = 4;
+  LateSearch found;
+  for (uint32_t i = 0; i < data.lanes.size(); ++i) {
+    if (data.lanes[i].p2p || matched[i].size() < kFewestOperations) continue;
+    LaneSearch(data, i, matched[i], found).Search();
+    found.tests += static_cast<double>(data.lanes[i].series.size());
+  }
+  std::vector<double> log_p;
+  for (const LateCandidate& candidate : found.candidates) log_p.push_back(candidate.log_p);
+  const double threshold = DiscoveryThreshold(log_p, std::max(1.0, found.tests), kDiscoveryRate);
+  std::erase_if(found.candidates,
+                [&](const LateCandidate& candidate) { return candidate.log_p > threshold; });
+  return found;
+}
+
+}  // namespace telltale::collectives

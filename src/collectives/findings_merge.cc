@@ -1,0 +1,305 @@
+#include "collectives/findings_merge.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace telltale::collectives {
+namespace {
+
+// Progress is the same time in different communicators only roughly.
+constexpr double kSlack = 0.04;
+
+template <typename A, typename B>
+bool Overlap(const A& a, const B& b) {
+  return a.first_progress <= b.last_progress + kSlack && b.first_progress <= a.last_progress + kSlack;
+}
+
+// Which communicators an entity is in.
+std::vector<std::vector<uint32_t>> CommunicatorsOf(const RunData& data) {
+  std::vector<std::vector<uint32_t>> of_entity(data.entities.size());
+  for (const Member& member : data.members) of_entity[member.entity].push_back(member.communicator);
+  return of_entity;
+}
+
+std::vector<uint32_t> EntitiesOf(const RunData& data, uint32_t communicator) {
+  std::vector<uint32_t> entities;
+  for (const uint32_t member : data.communicators[communicator].members) {
+    entities.push_back(data.members[member].entity);
+  }
+  return entities;
+}
+
+class LateMerger {
+ public:
+  LateMerger(const RunData& data, const std::vector<MatchedLane>& matched,
+             const std::vector<LateCandidate>& candidates, const std::vector<SlowCause>& slow,
+             const std::vector<JitterCandidate>& jitter)
+      : data_(data), matched_(matched), slow_(slow), jitter_(jitter), communicators_(CommunicatorsOf(data)) {
+    for (uint32_t i = 0; i < data.lanes.size(); ++i) {
+      const Lane& lane = data.lanes[i];
+      if (!lane.p2p) lanes_of_shape_[ShapeOf(lane)].push_back(i);
+    }
+    for (const LateCandidate& candidate : candidates) {
+      if (!ExplainedByJitter(candidate)) of_entity_[EntityOf(candidate)].push_back(candidate);
+    }
+  }
+
+  std::vector<LateCause> Merge() {
+    std::map<uint32_t, std::vector<LateCandidate>> kept;
+    std::map<int32_t, std::vector<LateCandidate>> hosts;
+    for (const auto& [entity, candidates] : of_entity_) {
+      for (const LateCandidate& candidate : candidates) {
+        if (WaitedElsewhere(candidate) || CameOutOfSlowness(candidate)) continue;
+        switch (CompanyOf(candidate)) {
+          case Company::kNone:
+            kept[entity].push_back(candidate);
+            break;
+          case Company::kHost:
+            hosts[data_.entities[entity].host_index].push_back(candidate);
+            break;
+          case Company::kVictims:
+            break;
+        }
+      }
+    }
+    std::vector<LateCause> causes;
+    for (auto& [entity, candidates] : kept) causes.push_back(Cause(entity, false, std::move(candidates)));
+    for (auto& [host, candidates] : hosts) {
+      const uint32_t first = EntityOf(candidates.front());
+      causes.push_back(Cause(first, true, std::move(candidates)));
+    }
+    return causes;
+  }
+
+ private:
+  enum class Company { kNone, kVictims, kHost };
+  using Shape = std::tuple<std::string, uint64_t, std::string, int64_t, uint64_t>;
+
+  Shape ShapeOf(const Lane& lane) const {
+    const CommunicatorData& communicator = data_.communicators[lane.communicator];
+    return {lane.operation, lane.bytes, lane.variant, communicator.n_ranks, communicator.nnodes};
+  }
+  uint32_t EntityOf(const LateCandidate& candidate) const { return data_.members[candidate.member].entity; }
+  uint32_t CommunicatorOf(const LateCandidate& candidate) const {
+    return data_.lanes[candidate.lane].communicator;
+  }
+  int64_t SizeOf(uint32_t communicator) const { return data_.communicators[communicator].n_ranks; }
+
+  bool ExplainedByJitter(const LateCandidate& candidate) const {
+    constexpr double kUneven = 0.4;
+    constexpr double kFar = 6;  // later than what varies can make it
+    const uint32_t entity = EntityOf(candidate);
+    for (const JitterCandidate& jitter : jitter_) {
+      if (!Overlap(jitter, candidate)) continue;
+      if (jitter.entity == entity) {
+        const bool elsewhere = data_.lanes[jitter.lane].communicator != CommunicatorOf(candidate);
+        if (candidate.spread > kUneven || (elsewhere && candidate.margin_us < kFar * jitter.spread_us)) return true;
+      }
+      // Of two ranks, one that comes early now and then makes the other look late.
+      if (jitter.entity != entity && SizeOf(CommunicatorOf(candidate)) == 2 && IsIn(jitter.entity, CommunicatorOf(candidate))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool IsIn(uint32_t entity, uint32_t communicator) const {
+    const auto& own = communicators_[entity];
+    return std::find(own.begin(), own.end(), communicator) != own.end();
+  }
+
+  bool IsCandidateIn(uint32_t entity, uint32_t communicator, const LateCandidate& when) const {
+    const auto at = of_entity_.find(entity);
+    if (at == of_entity_.end()) return false;
+    return std::any_of(at->second.begin(), at->second.end(), [&](const LateCandidate& other) {
+      return CommunicatorOf(other) == communicator && Overlap(other, when);
+    });
+  }
+
+  // In a smaller communicator it waited for another late rank, and then it came late here.
+  bool WaitedElsewhere(const LateCandidate& candidate) const {
+    const uint32_t entity = EntityOf(candidate);
+    for (const uint32_t communicator : communicators_[entity]) {
+      if (communicator == CommunicatorOf(candidate) ||
+          SizeOf(communicator) >= SizeOf(CommunicatorOf(candidate)) ||
+          IsCandidateIn(entity, communicator, candidate)) {
+        continue;
+      }
+      for (const uint32_t other : EntitiesOf(data_, communicator)) {
+        if (other != entity && IsCandidateIn(other, communicator, candidate)) return true;
+      }
+    }
+    return false;
+  }
+
+  // In the communicator of all ranks, those of a slow one come last, and one of them alone where the
+  // others' records are lost.
+  bool CameOutOfSlowness(const LateCandidate& candidate) const {
+    if (static_cast<int32_t>(CommunicatorOf(candidate)) != data_.world) return false;
+    for (const uint32_t communicator : communicators_[EntityOf(candidate)]) {
+      if (communicator != CommunicatorOf(candidate) && IsSlowThen(communicator, candidate)) return true;
+    }
+    return false;
+  }
+
+  // How often a rank came last by as much as the candidate, of the operations that it recorded then.
+  double LateShare(uint32_t entity, uint32_t lane_index, const LateCandidate& candidate) const {
+    constexpr double kAlike = 3;
+    const Lane& lane = data_.lanes[lane_index];
+    const MatchedLane& matched = matched_[lane_index];
+    size_t slot = lane.series.size();
+    for (size_t i = 0; i < lane.series.size(); ++i) {
+      if (data_.members[lane.series[i].member].entity == entity) slot = i;
+    }
+    if (slot == lane.series.size()) return 0;
+    const auto own = data_.Sequences(lane.series[slot]);
+    size_t late = 0;
+    size_t recorded = 0;
+    for (size_t i = 0; i < matched.size(); ++i) {
+      const double progress = matched.Progress(lane, i);
+      if (progress < candidate.first_progress - 1e-6 || progress > candidate.last_progress + 1e-6) continue;
+      const bool last = matched.last[i] == slot;
+      if (!last && !std::binary_search(own.begin(), own.end(), matched.sequence[i])) continue;
+      ++recorded;
+      late += last && kAlike * (matched.second_us[i] - matched.least_us[i]) >= candidate.margin_us ? 1 : 0;
+    }
+    return recorded == 0 ? 0 : static_cast<double>(late) / static_cast<double>(recorded);
+  }
+
+  bool IsLateLike(uint32_t entity, const LateCandidate& candidate) const {
+    const double own = static_cast<double>(candidate.hits) / static_cast<double>(candidate.hits + candidate.misses);
+    const auto lanes = lanes_of_shape_.find(ShapeOf(data_.lanes[candidate.lane]));
+    return std::any_of(lanes->second.begin(), lanes->second.end(), [&](uint32_t lane) {
+      return IsIn(entity, data_.lanes[lane].communicator) && LateShare(entity, lane, candidate) >= own / 2;
+    });
+  }
+
+  // Whether the other ranks of one of its communicators are late in the same way, so that the cause
+  // is theirs together: whoever comes out of a slow communicator is late in the next one.
+  Company CompanyOf(const LateCandidate& candidate) const {
+    const uint32_t entity = EntityOf(candidate);
+    for (const uint32_t communicator : communicators_[entity]) {
+      if (communicator == CommunicatorOf(candidate) || static_cast<int32_t>(communicator) == data_.world) continue;
+      size_t others = 0;
+      size_t late = 0;
+      bool one_host = true;
+      for (const uint32_t other : EntitiesOf(data_, communicator)) {
+        if (other == entity) continue;
+        ++others;
+        late += IsLateLike(other, candidate) ? 1 : 0;
+        one_host = one_host && data_.entities[other].host_index == data_.entities[entity].host_index;
+      }
+      if (others == 0 || 2 * late < others) continue;
+      if (IsSlowThen(communicator, candidate)) return Company::kVictims;
+      // Who is late in there is the cause; the others waited for it.
+      if (IsCandidateIn(entity, communicator, candidate)) return Company::kNone;
+      return one_host && others > 1 ? Company::kHost : Company::kVictims;
+    }
+    return Company::kNone;
+  }
+
+  bool IsSlowThen(uint32_t communicator, const LateCandidate& candidate) const {
+    return std::any_of(slow_.begin(), slow_.end(), [&](const SlowCause& cause) {
+      return cause.communicator == static_cast<int32_t>(communicator) && Overlap(cause, candidate);
+    });
+  }
+
+  LateCause Cause(uint32_t entity, bool whole_host, std::vector<LateCandidate> candidates) const {
+    LateCause cause;
+    cause.entity = entity;
+    cause.whole_host = whole_host;
+    double most = -1;
+    for (const LateCandidate& candidate : candidates) {
+      cause.hits += candidate.hits;
+      cause.misses += candidate.misses;
+      const double total = candidate.margin_us * static_cast<double>(candidate.hits);
+      if (total > most) {
+        most = total;
+        cause.clearest = candidate;
+      }
+    }
+    cause.all = std::move(candidates);
+    return cause;
+  }
+
+  const RunData& data_;
+  const std::vector<MatchedLane>& matched_;
+  const std::vector<SlowCause>& slow_;
+  const std::vector<JitterCandidate>& jitter_;
+  std::vector<std::vector<uint32_t>> communicators_;
+  std::map<Shape, std::vector<uint32_t>> lanes_of_shape_;
+  std::map<uint32_t, std::vector<LateCandidate>> of_entity_;
+};
+
+JitterCause MakeJitterCause(const std::vector<JitterCandidate>& candidates, const std::set<uint32_t>& entities) {
+  JitterCause cause;
+  for (const JitterCandidate& candidate : candidates) {
+    if (!entities.contains(candidate.entity)) continue;
+    if (cause.all.empty() || candidate.log_p < cause.clearest.log_p) cause.clearest = candidate;
+    cause.operations += candidate.operations;
+    cause.all.push_back(candidate);
+  }
+  return cause;
+}
+
+}  // namespace
+
+std::vector<JitterCause> MergeJitter(const RunData& data, const std::vector<JitterCandidate>& candidates,
+                                     const std::vector<LateCandidate>& late) {
+  const auto communicators = CommunicatorsOf(data);
+  std::set<std::pair<uint32_t, uint32_t>> varies_in;  // entity, communicator
+  for (const JitterCandidate& candidate : candidates) {
+    varies_in.emplace(candidate.entity, data.lanes[candidate.lane].communicator);
+  }
+  // A rank that is late by the same amount for a while varies only where that begins and ends.
+  constexpr double kEven = 0.4;
+  std::set<uint32_t> evenly_late;  // members
+  for (const LateCandidate& candidate : late) {
+    if (candidate.spread < kEven) evenly_late.insert(candidate.member);
+  }
+  std::set<uint32_t> roots;
+  for (const JitterCandidate& candidate : candidates) {
+    bool waits = evenly_late.contains(candidate.member);
+    for (const uint32_t communicator : communicators[candidate.entity]) {
+      if (varies_in.contains({candidate.entity, communicator})) continue;
+      for (const uint32_t other : EntitiesOf(data, communicator)) {
+        waits = waits || varies_in.contains({other, communicator});
+      }
+    }
+    if (!waits) roots.insert(candidate.entity);
+  }
+  std::vector<JitterCause> causes;
+  if (roots.empty()) return causes;
+  if (2 * roots.size() > data.entities.size() && data.hosts.size() > 1) {
+    causes.push_back(MakeJitterCause(candidates, roots));
+    return causes;
+  }
+  std::vector<size_t> on_host(data.hosts.size());
+  for (const Entity& entity : data.entities) ++on_host[static_cast<size_t>(entity.host_index)];
+  std::map<int32_t, std::set<uint32_t>> by_host;
+  for (const uint32_t root : roots) by_host[data.entities[root].host_index].insert(root);
+  for (const auto& [host, of_host] : by_host) {
+    if (of_host.size() > 1 && 2 * of_host.size() > on_host[static_cast<size_t>(host)]) {
+      causes.push_back(MakeJitterCause(candidates, of_host));
+      causes.back().host = host;
+      continue;
+    }
+    for (const uint32_t root : of_host) {
+      causes.push_back(MakeJitterCause(candidates, {root}));
+      causes.back().entity = static_cast<int32_t>(root);
+      causes.back().host = host;
+    }
+  }
+  return causes;
+}
+
+std::vector<LateCause> MergeLate(const RunData& data, const std::vector<MatchedLane>& matched,
+                                 const std::vector<LateCandidate>& candidates,
+                                 const std::vector<SlowCause>& slow,
+                                 const std::vector<JitterCandidate>& jitter) {
+  return LateMerger(data, matched, candidates, slow, jitter).Merge();
+}
+
+}  // namespace telltale::collectives

@@ -1,0 +1,324 @@
+// Every query of `telltale collectives` on the samples: what it says (tests/golden), that rollups
+// give what the records give, that the stock exporter's numbers come out, and that docs/queries.md
+// is made of the queries' heads. TELLTALE_UPDATE_GOLDEN=1 writes the golden files and the page
+// anew.
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "collectives/selection.h"
+#include "store/query.h"
+#include "tests/program.h"
+#include "tests/support/inspector_support.h"
+
+namespace telltale::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using Strings = std::vector<std::string>;
+
+const std::string kRoot = TELLTALE_SOURCE_DIR;
+constexpr const char* kTrain = "json-2.30.7-train-2x8";
+constexpr const char* kSweep = "json-2.30.7-sweep-minsize0-2x4";
+
+bool Updates() { return std::getenv("TELLTALE_UPDATE_GOLDEN") != nullptr; }
+
+// Proxy records of both layouts: the plugin's samples have none.
+std::string ProxyLog() {
+  const std::string head =
+      R"({"header":{"id":"0xabc","comm_name":"WORLD","rank":2,"n_ranks":8,"nnodes":8},"metadata":)"
+      R"({"inspector_output_format_version":"v4.4","git_rev":"","rec_mechanism":"nccl_profiler_interface",)"
+      R"("dump_timestamp_us":1700000000000000,"hostname":"node3","pid":100},"dump_stats":{"coll_records":0,)"
+      R"("p2p_records":0,"proxy_records":2}})";
+  const std::string step =
+      R"({"proxy_trace":{"record_type":"proxy_step","record_sn":41,"parent_type":"coll","parent_sn":7,)"
+      R"("proxy_op_sn":12,"rank":2,"channel_id":0,"peer":3,"direction":"send","proxy_step_sn":1,"step":0,)"
+      R"("trans_size_bytes":1048576,"event_trace_ts":{"proxy_step_start_ts":1000,"send_gpu_wait_ts":1010,)"
+      R"("send_peer_wait_ts":1030,"send_wait_ts":1070,"proxy_step_stop_ts":1150}}})";
+  const std::string op =
+      R"({"proxy_trace":{"record_type":"proxy_op","record_sn":42,"parent_type":"coll","parent_sn":7,)"
+      R"("proxy_op_sn":13,"rank":2,"channel_id":0,"peer":3,"direction":"recv","is_final":true,)"
+      R"("trans_size_bytes":128,"total_us":90,"steps":[)"
+      R"({"proxy_step_sn":0,"step":0,"trans_size_bytes":64,"total_us":30,"wire_us":20,"flush_us":6,"gpu_consume_us":4},)"
+      R"({"proxy_step_sn":1,"step":1,"trans_size_bytes":64,"total_us":60,"wire_us":50,"flush_us":7,"gpu_consume_us":3}]}})";
+  return head + "\n" + step + "\n" + op + "\n";
+}
+
+class CollectivesQueries : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new Folder;
+    store_ = *folder_ / "s.duckdb";
+    for (const std::string& folder : test::InspectorSampleFolders()) {
+      const std::string run = fs::path(folder).filename();
+      const Outcome outcome = Telltale({"--store", store_, "-q", "ingest", folder, "--run", run});
+      ASSERT_EQ(outcome.code, 0) << run << ": " << outcome.err;
+    }
+    fs::create_directory(*folder_ / "proxy");
+    WriteFile(*folder_ / "proxy/node3-pid100.log", ProxyLog());
+    ASSERT_EQ(
+        Telltale({"--store", store_, "-q", "ingest", *folder_ / "proxy", "--run", "proxy"}).code,
+        0);
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  void SetUp() override {
+    if (test::InspectorSamples().empty()) GTEST_SKIP() << "no samples (TELLTALE_SAMPLES)";
+  }
+
+  static Outcome Ask(Strings arguments) {
+    Strings all = {"--store", store_, "-q", "collectives"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return Telltale(all);
+  }
+  static std::string Answer(const Strings& arguments) {
+    const Outcome outcome = Ask(arguments);
+    EXPECT_EQ(outcome.code, 0) << testing::PrintToString(arguments) << outcome.err;
+    return outcome.out;
+  }
+
+  static inline Folder* folder_ = nullptr;
+  static inline std::string store_;
+};
+
+struct GoldenCase {
+  const char* query;
+  std::vector<Strings> asked;  // arguments after the query
+};
+
+const std::vector<GoldenCase>& GoldenCases() {
+  static const std::vector<GoldenCase> cases = {
+      {"summary", {{"--run", kTrain}, {"--run", kSweep}, {"--host", "node002", "--run", kTrain}}},
+      {"traffic", {{"--run", kTrain}, {}, {"--coll", "allreduce", "--coll", "Broadcast"}}},
+      {"sizes", {{"--run", kTrain}, {"5"}, {"--run", kSweep, "--size", "1K-64K"}}},
+      {"bandwidth",
+       {{"--run", kTrain},
+        {"--run", kTrain, "--comm-type", "hca-only"},
+        {"--run", kSweep, "--size", "1M"},
+        {"--run", kTrain, "--nvlink-domain", "2"}}},
+      {"bandwidth-each",
+       {{"--run", kTrain, "--comm", "PP/DP Rail 3"}, {"--run", "json-2.30.7-noname-1x2"}}},
+      {"by-communicator",
+       {{"--run", kTrain}, {"--run", kTrain, "--coll", "Send", "--draw", "always"}}},
+      {"by-host", {{"--run", kTrain}, {"--comm", "0xe2c41d73fa60e3", "--run", kTrain}}},
+      {"by-rank",
+       {{"--run", kTrain, "--comm", "WORLD"},
+        {"--run", kTrain, "--rank", "1", "--coll", "AllReduce"}}},
+      {"over-time",
+       {{"--run", kTrain, "--comm", "PP/DP Rail 3"},
+        {"1", "--run", kTrain, "--comm", "WORLD", "--draw", "always"}}},
+      {"over-sequence",
+       {{"10", "--run", kTrain, "--comm", "PP/DP Rail 3", "--draw", "always"}, {"--run", kTrain}}},
+      {"configurations", {{"--run", kTrain}, {"--run", kSweep, "--draw", "always"}}},
+      {"latency", {{"--run", kSweep, "--coll", "AllReduce"}, {"8192", "--run", kSweep}}},
+      {"scaling", {{"--coll", "AllReduce", "--coll", "Send"}}},
+      {"compare",
+       {{"json-2.28.9-train-2x4", "json-2.29.7-train-2x4"},
+        {kTrain, "reconstructed-v4.1-train-2x4"}}},
+      {"skew", {{"--run", kTrain}, {"--run", "reconstructed-v4.3-train-2x4", "--comm", "WORLD"}}},
+      {"algorithms", {{"--run", "reconstructed-v4.2-train-2x4"}, {"--run", kTrain}}},
+      {"p2p", {{"--run", kTrain}}},
+      {"proxy", {{}, {"--run", kTrain}}},
+      {"coverage", {{}, {"--run", kTrain}}},
+      {"communicators",
+       {{"--run", kTrain}, {"--run", "json-2.28.9-train-2x4", "--run", "json-2.28.9-verbose-1x4"}}},
+      {"places", {{"--run", kTrain}, {"--run", "json-2.30.7-killed-truncated"}}},
+  };
+  return cases;
+}
+
+TEST_F(CollectivesQueries, SayWhatTheySaid) {
+  std::set<std::string> queries;
+  for (const GoldenCase& golden : GoldenCases()) {
+    queries.insert(std::string("collectives/") + golden.query);
+    std::string text;
+    for (const Strings& asked : golden.asked) {
+      Strings arguments = {golden.query};
+      arguments.insert(arguments.end(), asked.begin(), asked.end());
+      text += "$ telltale collectives";
+      for (const std::string& argument : arguments) {
+        text += " " + (argument.find(' ') == std::string::npos ? argument : "\"" + argument + "\"");
+      }
+      text += "\n" + Answer(arguments) + "\n";
+    }
+    const std::string path = kRoot + "/tests/golden/collectives_samples_" + golden.query + ".txt";
+    if (Updates()) WriteFile(path, text);
+    ASSERT_TRUE(fs::exists(path)) << path;
+    EXPECT_TRUE(ReadFile(path) == text) << path << " says otherwise; now it is\n" << text;
+  }
+  for (const QueryHead& head : QueryHeads("collectives/")) {
+    EXPECT_TRUE(queries.contains(head.name)) << head.name << " has no golden test";
+  }
+}
+
+// With a time filter that leaves everything in, every record is read.
+TEST_F(CollectivesQueries, RollupsGiveWhatTheRecordsGive) {
+  for (const GoldenCase& golden : GoldenCases()) {
+    for (const Strings& asked : golden.asked) {
+      Strings arguments = {"--format", "csv", golden.query};
+      arguments.insert(arguments.end(), asked.begin(), asked.end());
+      const std::string from_rollups = Answer(arguments);
+      arguments.insert(arguments.end(), {"--since", "0"});
+      EXPECT_TRUE(from_rollups == Answer(arguments)) << testing::PrintToString(arguments);
+    }
+  }
+}
+
+TEST_F(CollectivesQueries, EveryFormat) {
+  for (const GoldenCase& golden : GoldenCases()) {
+    Strings arguments = {golden.query};
+    arguments.insert(arguments.end(), golden.asked[0].begin(), golden.asked[0].end());
+    Strings json_arguments = arguments;
+    json_arguments.insert(json_arguments.end(), {"--json"});
+    const std::string text = Answer(json_arguments);
+    const Json json(text);
+    ASSERT_TRUE(json.valid()) << golden.query;
+    EXPECT_EQ(json.Text("/schema"), std::string("telltale/collectives.") + golden.query + "/1");
+    EXPECT_GT(json.Size(std::string("/") + golden.query), 0U) << golden.query;
+    arguments.insert(arguments.end(), {"--format", "markdown"});
+    EXPECT_TRUE(Answer(arguments).starts_with("| ")) << golden.query;
+  }
+}
+
+TEST_F(CollectivesQueries, FiltersThatCannotBeUnderstoodAreWrongUsage) {
+  for (const Strings& filter : std::vector<Strings>{{"--comm-type", "nvlink"},
+                                                    {"--rank", "x"},
+                                                    {"--size", "64K-8K"},
+                                                    {"--size", "1X"},
+                                                    {"--since", "yesterday"},
+                                                    {"--nvlink-domain", "0"},
+                                                    {"extra"}}) {
+    Strings arguments = {"summary"};
+    arguments.insert(arguments.end(), filter.begin(), filter.end());
+    const Outcome outcome = Ask(arguments);
+    EXPECT_EQ(outcome.code, 2) << filter[0];
+    EXPECT_EQ(outcome.out, "") << filter[0];
+    EXPECT_NE(outcome.err.find(filter.back()), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(Ask({"compare", "a"}).code, 2);
+  // A name is never more than a name.
+  EXPECT_EQ(Answer({"traffic", "--host", "x'; DROP TABLE run; --", "--format", "csv"}),
+            "operation,communicator_type,operations,operations_percent,message_bytes,"
+            "message_bytes_percent,exec_time_s,exec_time_percent\n");
+}
+
+TEST_F(CollectivesQueries, TimesCutBetweenDumps) {
+  const auto operations = [](const Strings& filter) {
+    Strings arguments = {"traffic", "--json", "--run", kTrain};
+    arguments.insert(arguments.end(), filter.begin(), filter.end());
+    const std::string text = Answer(arguments);
+    const Json json(text);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < json.Size("/traffic"); ++i) {
+      sum += json.Number("/traffic/" + std::to_string(i) + "/operations");
+    }
+    return sum;
+  };
+  const uint64_t before = operations({"--until", "1795953926000000"});
+  EXPECT_GT(before, 0U);
+  EXPECT_EQ(before + operations({"--since", "1795953926000000"}), operations({}));
+  EXPECT_EQ(before, operations({"--until", "2026-11-29T12:05:26"}));
+  EXPECT_EQ(before, operations({"--until", "2026-11-29T14:05:26+02:00"}));
+}
+
+// perf_summary_exporter.py, over the lines as they are: for each communicator type and operation,
+// average bandwidth and count by (id, sequence, size). It cannot read lines without header (v4.3
+// and newer).
+TEST_F(CollectivesQueries, TheStockExportersTables) {
+  struct Mean {
+    double sum = 0;
+    uint64_t count = 0;
+  };
+  size_t compared = 0;
+  for (const std::string& folder : test::InspectorSampleFolders()) {
+    const std::string run = fs::path(folder).filename();
+    if (run.find("v4.3") != std::string::npos || run.find("v4.4") != std::string::npos) continue;
+    std::map<std::string, Mean> stock;
+    simdjson::dom::parser parser;
+    for (const std::string& path : test::FilesIn(folder)) {
+      for (const std::string& line : test::LinesOf(test::BytesOf(path))) {
+        simdjson::dom::element record;
+        simdjson::dom::element perf;
+        if (parser.parse(line).get(record) != simdjson::SUCCESS) continue;
+        if (record["coll_perf"].get(perf) != simdjson::SUCCESS) continue;
+        const int64_t ranks = record["header"]["n_ranks"];
+        const int64_t nodes = record["header"]["nnodes"];
+        const std::string type = ranks == 1       ? "single-rank"
+                                 : nodes == 1     ? "nvlink-only"
+                                 : ranks == nodes ? "nic-only"
+                                                  : "mixed";
+        const std::string key =
+            fmt::format("{}|{}|{}|{}|{}", type, std::string_view(perf["coll"]),
+                        std::string_view(record["header"]["id"]), uint64_t(perf["coll_sn"]),
+                        uint64_t(perf["coll_msg_size_bytes"]));
+        Mean& mean = stock[key];
+        mean.sum += double(perf["coll_busbw_gbs"]);
+        ++mean.count;
+      }
+    }
+    const std::string text = Answer({"bandwidth-each", "--json", "--run", run});
+    const Json json(text);
+    simdjson::dom::array rows = json.root()["bandwidth-each"];
+    EXPECT_EQ(rows.size(), stock.size()) << run;
+    for (const simdjson::dom::element row : rows) {
+      const std::string key =
+          fmt::format("{}|{}|{}|{}|{}", std::string_view(row["communicator_type"]),
+                      std::string_view(row["operation"]), std::string_view(row["communicator_id"]),
+                      uint64_t(row["sequence"]), uint64_t(row["message_bytes"]));
+      ASSERT_TRUE(stock.contains(key)) << run << ": " << key;
+      const Mean& mean = stock[key];
+      EXPECT_EQ(uint64_t(row["log_count"]), mean.count) << key;
+      const double expected = mean.sum / static_cast<double>(mean.count);
+      EXPECT_NEAR(double(row["busbw_gbs_mean"]), expected, 1e-9 * std::abs(expected)) << key;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 1000U);
+}
+
+std::string FilterName(const collectives::Filter& filter) { return filter.option; }
+
+// docs/queries.md
+std::string QueriesPage() {
+  std::string page =
+      "# Queries\n\n"
+      "What `telltale collectives QUERY [VALUES…]` answers. This page is made from the heads of\n"
+      "`queries/collectives/*.sql` (`TELLTALE_UPDATE_GOLDEN=1 ctest -R CollectivesQueries`).\n\n"
+      "## Filters\n\n"
+      "Each narrows what a query is about; given several times, what fits any of the values stays "
+      "in.\n"
+      "Without `--since` and `--until` most answers come from exact rollups; with them records are "
+      "read.\n\n"
+      "| filter | leaves |\n|---|---|\n";
+  for (const collectives::Filter& filter : collectives::Filters()) {
+    page += fmt::format("| `{}` | {} |\n", FilterName(filter), filter.help);
+  }
+  for (const QueryHead& head : QueryHeads("collectives/")) {
+    const std::string name = head.name.substr(head.name.find('/') + 1);
+    std::string values;
+    for (const QueryParameter& parameter : head.parameters) {
+      if (parameter.name == "run") continue;
+      values += parameter.required ? " " + parameter.name : " [" + parameter.name + "]";
+    }
+    page += fmt::format("\n## {}\n\n{}\n\n`telltale collectives {}{}`\n\n```\n", name,
+                        head.question, name, values);
+    page += head.text.substr(head.text.find('\n') + 1) + "```\n";
+  }
+  return page;
+}
+
+TEST(QueriesPage, IsMadeFromTheHeads) {
+  const std::string path = kRoot + "/docs/queries.md";
+  if (Updates()) WriteFile(path, QueriesPage());
+  ASSERT_TRUE(fs::exists(path));
+  EXPECT_TRUE(ReadFile(path) == QueriesPage())
+      << "docs/queries.md is out of date: TELLTALE_UPDATE_GOLDEN=1 makes it anew";
+}
+
+}  // namespace
+}  // namespace telltale::tests
