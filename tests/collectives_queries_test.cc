@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "collectives/preparation.h"
+#include "collectives/rank_skew.h"
 #include "collectives/selection.h"
 #include "store/query.h"
 #include "tests/program.h"
@@ -166,6 +168,185 @@ TEST_F(CollectivesQueries, RollupsGiveWhatTheRecordsGive) {
       arguments.insert(arguments.end(), {"--since", "0"});
       EXPECT_TRUE(from_rollups == Answer(arguments)) << testing::PrintToString(arguments);
     }
+  }
+}
+
+// What a preparation leaves, against the same from SQL over the records.
+class Prepared {
+ public:
+  Prepared(const std::string& path, const collectives::FilterValues& filters) {
+    StoreOptions options;
+    options.access = Access::kReadOnly;
+    store_ = std::move(Store::Open(path, options)).value();
+    connection_ = std::move(store_->Connect()).value();
+    const Status status = collectives::Select(*connection_, filters);
+    EXPECT_TRUE(status) << status.error().message;
+  }
+  void Prepare(const std::string& query, const std::string& value = "") {
+    const Status status = collectives::Prepare(*store_, *connection_, query, value);
+    EXPECT_TRUE(status) << query << ": " << status.error().message;
+  }
+  Connection& connection() { return *connection_; }
+  Strings Rows(const std::string& sql) {
+    const Result<Table> table = connection_->Query(sql);
+    EXPECT_TRUE(table) << table.error().message;
+    Strings rows;
+    if (!table) return rows;
+    for (const std::vector<Cell>& row : table->rows) {
+      std::string text;
+      for (const Cell& cell : row) text += CellText(cell) + "|";
+      rows.push_back(text);
+    }
+    return rows;
+  }
+
+ private:
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Connection> connection_;
+};
+
+// No filter, one of place, one of time.
+std::vector<collectives::FilterValues> SomeFilters() {
+  std::vector<collectives::FilterValues> all(
+      3, collectives::FilterValues(collectives::Filters().size()));
+  for (size_t i = 0; i < collectives::Filters().size(); ++i) {
+    const std::string option = collectives::Filters()[i].option;
+    if (option == "--host") all[1][i] = {"node001"};
+    if (option == "--since") all[2][i] = {"1795953924000000"};
+    if (option == "--until") all[2][i] = {"1795953927000000"};
+  }
+  return all;
+}
+
+TEST_F(CollectivesQueries, SlotsAreRatedAsSqlDoes) {
+  struct Case {
+    const char* query;
+    const char* value;
+    const char* bin;
+  };
+  const std::vector<Case> cases = {
+      {"by-communicator", "", "0"},
+      {"by-host", "", "0"},
+      {"by-rank", "", "0"},
+      {"p2p", "", "0"},
+      {"over-time", "", "try_cast(r.dump_timestamp_us AS BIGINT)"},
+      {"over-time", "0.5", "try_cast(r.dump_timestamp_us AS BIGINT)"},
+      {"over-sequence", "", "try_cast(r.sequence AS BIGINT)"},
+      {"over-sequence", "7", "try_cast(r.sequence AS BIGINT)"},
+  };
+  for (const collectives::FilterValues& filters : SomeFilters()) {
+    for (const Case& asked : cases) {
+      Prepared prepared(store_, filters);
+      prepared.Prepare(asked.query, asked.value);
+      const std::string value = asked.bin;
+      const std::string reference =
+          "SELECT slot, bin, unnest(b) FROM (SELECT m.slot, " +
+          (value == "0" ? "0" : "floor((" + value + " - m.origin) / m.width)::BIGINT") +
+          " AS bin, busbw_summary(r.traffic_bytes, r.bus_factor, r.rate_time_us, 1::UBIGINT) AS b "
+          "FROM selected_record r JOIN ("
+          "  SELECT slot, origin, width, unnest(series) AS series, NULL::UBIGINT AS bytes, false "
+          "AS "
+          "odd FROM slot UNION ALL "
+          "  SELECT slot, origin, width, unnest(irregular).series, "
+          "unnest(irregular).message_bytes, "
+          "true FROM slot) m ON m.series = r.series "
+          "AND m.odd = (r.series, r.line) IN (SELECT (series, line) FROM selected_irregular) "
+          "AND (NOT m.odd OR m.bytes IS NOT DISTINCT FROM r.message_bytes) "
+          "GROUP BY m.slot, bin) WHERE b IS NOT NULL AND bin IS NOT NULL";
+      const std::string ours =
+          "SELECT slot, bin, n, busbw_gbs_min, busbw_gbs_p10, busbw_gbs_p25, busbw_gbs_p50, "
+          "busbw_gbs_p75, busbw_gbs_p90, busbw_gbs_max FROM rated";
+      const std::string columns = "slot, bin, n, min, p10, p25, p50, p75, p90, max";
+      EXPECT_GT(prepared.Rows("FROM rated").size(), 0U) << asked.query;
+      EXPECT_EQ(prepared.Rows("(" + ours + ") EXCEPT (SELECT " + columns + " FROM (" + reference +
+                              ")) ORDER BY ALL"),
+                Strings{})
+          << asked.query << " " << asked.value;
+      EXPECT_EQ(prepared.Rows("(SELECT " + columns + " FROM (" + reference + ")) EXCEPT (" + ours +
+                              ") ORDER BY ALL"),
+                Strings{})
+          << asked.query << " " << asked.value;
+      // Sums in another order: equal up to rounding.
+      EXPECT_EQ(prepared.Rows(
+                    "SELECT o.slot, o.busbw_gbs_mean, t.mean, o.variation, t.stddev / t.mean FROM "
+                    "rated o JOIN (" +
+                    reference +
+                    ") t USING (slot, bin) WHERE NOT abs(o.busbw_gbs_mean - t.mean) <= 1e-9 * "
+                    "t.mean OR NOT coalesce(abs(o.variation - t.stddev / t.mean) <= 1e-9, "
+                    "o.variation IS NULL AND t.stddev IS NULL)"),
+                Strings{})
+          << asked.query << " " << asked.value;
+    }
+  }
+}
+
+TEST_F(CollectivesQueries, SkewIsWhatTheRecordsSay) {
+  for (const collectives::FilterValues& filters : SomeFilters()) {
+    Prepared prepared(store_, filters);
+    prepared.Prepare("skew");
+    const Strings ours = prepared.Rows("FROM rank_skew ORDER BY ALL");
+    EXPECT_GT(ours.size(), 0U);
+    const Status status = collectives::MakeRankSkewByRecords(prepared.connection());
+    EXPECT_TRUE(status) << status.error().message;
+    EXPECT_EQ(ours, prepared.Rows("FROM rank_skew ORDER BY ALL"));
+  }
+}
+
+TEST_F(CollectivesQueries, CellsAreExact) {
+  Prepared prepared(store_, collectives::FilterValues(collectives::Filters().size()));
+  const std::string described =
+      " c.communicator_type, c.n_ranks, c.nnodes, c.kind, c.operation, c.message_bytes, "
+      "c.algorithm, "
+      "c.protocol ";
+  const Strings from_cells = prepared.Rows(
+      "SELECT u.name," + described +
+      ", h.exec_time_us, sum(h.operations) FROM operation_cell c JOIN operation_cell_histogram h "
+      "USING (cell) JOIN run u USING (run) GROUP BY ALL ORDER BY ALL");
+  EXPECT_GT(from_cells.size(), 0U);
+  EXPECT_EQ(from_cells,
+            prepared.Rows(
+                "SELECT c.run, " + described +
+                ", r.exec_time_us, count(*) FROM operation_record r "
+                "JOIN selected_series c ON c.series = r.block >> 16 GROUP BY ALL ORDER BY ALL"));
+  EXPECT_EQ(prepared.Rows("SELECT cell, operations, exec_time_us_sum, exec_time_us_min, "
+                          "exec_time_us_max FROM operation_cell ORDER BY cell"),
+            prepared.Rows("SELECT cell, sum(operations), sum(exec_time_us::HUGEINT * operations), "
+                          "min(exec_time_us), max(exec_time_us) FROM operation_cell_histogram "
+                          "GROUP BY cell ORDER BY cell"));
+}
+
+// After an ingest that was stopped before its end, cells are not made of all sources: then they are
+// not used.
+TEST_F(CollectivesQueries, CellsThatAreOutOfDateAreNotUsed) {
+  const std::string copy = *folder_ / "stale.duckdb";
+  fs::copy_file(store_, copy);
+  StoreOptions options;
+  options.access = Access::kReadWrite;
+  {
+    auto store = std::move(Store::Open(copy, options)).value();
+    auto connection = std::move(store->Connect()).value();
+    ASSERT_TRUE(connection->Run("UPDATE operation_cell SET operations = 7 * operations"));
+    ASSERT_TRUE(connection->Run("DELETE FROM operation_cell_basis WHERE run = 0"));
+  }
+  const auto traffic = [](const std::string& store) {
+    return Telltale({"--store", store, "-q", "collectives", "traffic"}).out;
+  };
+  EXPECT_EQ(traffic(copy), traffic(store_));
+}
+
+TEST_F(CollectivesQueries, HelpOfAQueryIsItsHead) {
+  for (const QueryHead& head : QueryHeads("collectives/")) {
+    const std::string name = head.name.substr(head.name.find('/') + 1);
+    const Outcome outcome = Telltale({"collectives", name, "--help"});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_TRUE(outcome.out.starts_with(head.question)) << name;
+    EXPECT_NE(outcome.out.find("Columns:"), std::string::npos) << name;
+    EXPECT_NE(outcome.out.find(head.text.substr(head.text.find('\n') + 1)), std::string::npos)
+        << name;
+    for (const QueryParameter& parameter : head.parameters) {
+      EXPECT_NE(outcome.out.find(" " + parameter.name), std::string::npos) << name;
+    }
+    EXPECT_NE(outcome.out.find("--nvlink-domain"), std::string::npos) << name;
   }
 }
 

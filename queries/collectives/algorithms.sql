@@ -7,18 +7,18 @@
 --   busbw_gbs_p10, _p50, _p90: bus bandwidth of a record, GB/s (1e9)
 WITH part AS (
   SELECT row_number() OVER () AS part, operation, communicator_type, algorithm, protocol,
-         list(series) AS members
-  FROM selected_series WHERE kind = 'collective'
+         list(cell) AS members
+  FROM selected_cell WHERE kind = 'collective'
   GROUP BY operation, communicator_type, message_bytes, algorithm, protocol),
-member AS (SELECT part, unnest(members) AS series FROM part),
+member AS (SELECT part, unnest(members) AS cell FROM part),
 counted AS (
   SELECT part, message_bytes, sum(operations)::BIGINT AS operations,
          CASE WHEN message_bytes < 9223372036854775808
               THEN message_bytes::HUGEINT * sum(operations) ELSE 0 END AS total_bytes
-  FROM selected_count JOIN member USING (series) GROUP BY part, message_bytes),
+  FROM cell_count JOIN member USING (cell) GROUP BY part, message_bytes),
 rated AS (
   SELECT part, message_bytes, busbw_summary(traffic_bytes, bus_factor, rate_time_us, operations) AS b
-  FROM selected_time JOIN member USING (series) GROUP BY part, message_bytes)
+  FROM cell_time JOIN member USING (cell) GROUP BY part, message_bytes)
 SELECT operation, communicator_type, counted.message_bytes, algorithm, protocol, operations,
        100 * operations / sum(operations) OVER (PARTITION BY operation, communicator_type, counted.message_bytes)::DOUBLE
          AS operations_percent,

@@ -8,14 +8,14 @@
 --   exec_time_us_p50: the execution time that belongs to the median bandwidth where all communicators
 --     have as many ranks, microseconds
 WITH part AS (
-  SELECT row_number() OVER () AS part, operation, communicator_type, list(series) AS members,
+  SELECT row_number() OVER () AS part, operation, communicator_type, list(cell) AS members,
          CASE WHEN min(n_ranks) = max(n_ranks) AND min(message_bytes) = max(message_bytes)
               THEN min(traffic_bytes * bus_factor) END AS bytes
-  FROM selected_series WHERE rated GROUP BY operation, communicator_type, message_bytes),
-member AS (SELECT part, unnest(members) AS series FROM part),
+  FROM selected_cell WHERE rated GROUP BY operation, communicator_type, message_bytes),
+member AS (SELECT part, unnest(members) AS cell FROM part),
 rated AS (
   SELECT part, message_bytes, busbw_summary(traffic_bytes, bus_factor, rate_time_us, operations) AS b
-  FROM selected_time JOIN member USING (series) GROUP BY part, message_bytes)
+  FROM cell_time JOIN member USING (cell) GROUP BY part, message_bytes)
 SELECT operation, communicator_type, message_bytes, b.n AS operations, b.p10 AS busbw_gbs_p10,
        b.p50 AS busbw_gbs_p50, b.p90 AS busbw_gbs_p90, b.mean AS busbw_gbs_mean,
        b.stddev / b.mean AS variation, round(bytes / b.p50 / 1e3) AS exec_time_us_p50

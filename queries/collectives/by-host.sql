@@ -7,17 +7,9 @@
 --   busbw_gbs_min, _p25, _p50, _p75, _max: bus bandwidth of a record, GB/s (1e9)
 --   variation: coefficient of variation of the bandwidth (standard deviation / mean)
 --   p50_percent: median as a percentage of the best median of the same operation, type and size
-WITH part AS (
-  SELECT row_number() OVER () AS part, operation, communicator_type, run, host, list(series) AS members
-  FROM selected_series WHERE rated GROUP BY operation, communicator_type, message_bytes, run, host),
-member AS (SELECT part, unnest(members) AS series FROM part),
-rated AS (
-  SELECT part, message_bytes, busbw_summary(traffic_bytes, bus_factor, rate_time_us, operations) AS b
-  FROM selected_time JOIN member USING (series) GROUP BY part, message_bytes)
 SELECT operation, communicator_type, message_bytes, run, host,
-       b.n AS operations, b.min AS busbw_gbs_min, b.p25 AS busbw_gbs_p25, b.p50 AS busbw_gbs_p50,
-       b.p75 AS busbw_gbs_p75, b.max AS busbw_gbs_max, b.stddev / b.mean AS variation,
-       100 * b.p50 / max(b.p50) OVER (PARTITION BY operation, communicator_type, message_bytes) AS p50_percent
-FROM rated JOIN part USING (part)
-WHERE b IS NOT NULL
+       n AS operations, busbw_gbs_min, busbw_gbs_p25, busbw_gbs_p50, busbw_gbs_p75, busbw_gbs_max, variation,
+       100 * busbw_gbs_p50 / max(busbw_gbs_p50) OVER (PARTITION BY operation, communicator_type, message_bytes)
+         AS p50_percent
+FROM rated JOIN slot USING (slot)
 ORDER BY operation, communicator_type, message_bytes, busbw_gbs_p50, run, host

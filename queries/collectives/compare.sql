@@ -9,13 +9,13 @@
 --   busbw_gbs_p10_a, busbw_gbs_p10_b, p10_percent: the same for the slowest tenth
 --   variation_a, variation_b: coefficient of variation of the bandwidth
 WITH part AS (
-  SELECT row_number() OVER () AS part, run, operation, communicator_type, list(series) AS members
-  FROM selected_series WHERE rated AND run IN ($1::VARCHAR, $2::VARCHAR)
+  SELECT row_number() OVER () AS part, run, operation, communicator_type, list(cell) AS members
+  FROM selected_cell WHERE rated AND run IN ($1::VARCHAR, $2::VARCHAR)
   GROUP BY run, operation, communicator_type, message_bytes),
-member AS (SELECT part, unnest(members) AS series FROM part),
+member AS (SELECT part, unnest(members) AS cell FROM part),
 rated AS (
   SELECT part, message_bytes, busbw_summary(traffic_bytes, bus_factor, rate_time_us, operations) AS b
-  FROM selected_time JOIN member USING (series) GROUP BY part, message_bytes),
+  FROM cell_time JOIN member USING (cell) GROUP BY part, message_bytes),
 named AS (SELECT run, operation, communicator_type, message_bytes, b FROM rated JOIN part USING (part)
           WHERE b IS NOT NULL)
 SELECT operation, communicator_type, message_bytes, x.b.n AS operations_a, y.b.n AS operations_b,

@@ -7,6 +7,6 @@
 SELECT s.n_ranks, s.nnodes, s.operation, c.message_bytes, sum(c.operations)::BIGINT AS operations,
        100 * sum(c.operations) / sum(sum(c.operations)) OVER ()::DOUBLE AS operations_percent,
        log10(sum(c.operations)) AS log10_operations
-FROM selected_count c JOIN selected_series s USING (series)
+FROM cell_count c JOIN selected_cell s USING (cell)
 GROUP BY s.n_ranks, s.nnodes, s.operation, c.message_bytes
 ORDER BY s.n_ranks DESC, s.nnodes DESC, s.operation, c.message_bytes

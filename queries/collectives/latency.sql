@@ -7,7 +7,7 @@
 --   operations, operations_percent: records (of all small sizes) that took at most as long
 WITH counted AS (
   SELECT s.operation, s.communicator_type, t.exec_time_us, sum(t.operations)::BIGINT AS n
-  FROM selected_time t JOIN selected_series s USING (series)
+  FROM cell_time t JOIN selected_cell s USING (cell)
   WHERE s.rated AND (s.message_bytes IS NULL OR s.message_bytes <= coalesce($1::UBIGINT, 65536))
     AND t.message_bytes <= coalesce($1::UBIGINT, 65536) AND t.exec_time_us > 0
   GROUP BY ALL),

@@ -6,32 +6,21 @@
 --   message_bytes, message_bytes_percent: sum over the sends, or over the receives where more of them are there
 --   send_busbw_gbs_p50, recv_busbw_gbs_p50: median bandwidth of a record, GB/s (1e9)
 --   p50_percent: the lower of both as a percentage of the best of all pairs of the communicator
-WITH pair AS (
-  SELECT series, run, communicator, communicator_label, operation,
-         CASE WHEN operation = 'Send' THEN rank ELSE peer END AS source,
-         CASE WHEN operation = 'Send' THEN peer ELSE rank END AS destination
-  FROM selected_series WHERE kind = 'p2p' AND operation IN ('Send', 'Recv')),
-part AS (
-  SELECT row_number() OVER () AS part, run, communicator, any_value(communicator_label) AS label, operation,
-         source, destination, list(series) AS members
-  FROM pair GROUP BY run, communicator, operation, source, destination),
-member AS (SELECT part, unnest(members) AS series FROM part),
+WITH member AS (
+  SELECT DISTINCT slot, unnest(members) AS series FROM slot),
 counted AS (
-  SELECT part, sum(operations)::BIGINT AS operations,
+  SELECT slot, sum(operations)::BIGINT AS operations,
          sum(CASE WHEN message_bytes < 9223372036854775808
                   THEN message_bytes::HUGEINT * operations END) AS message_bytes
-  FROM selected_count JOIN member USING (series) GROUP BY part),
-rated AS (
-  SELECT part, busbw_summary(traffic_bytes, bus_factor, rate_time_us, operations) AS b
-  FROM selected_time JOIN member USING (series) GROUP BY part),
+  FROM selected_count JOIN member USING (series) GROUP BY slot),
 both_sides AS (
-  SELECT run, communicator, any_value(label) AS label, source, destination,
+  SELECT run, communicator, any_value(communicator_label) AS label, source, destination,
          coalesce(any_value(operations) FILTER (operation = 'Send'), 0) AS sends,
          coalesce(any_value(operations) FILTER (operation = 'Recv'), 0) AS receives,
          max(message_bytes) AS message_bytes,
-         any_value(b.p50) FILTER (operation = 'Send') AS send_p50,
-         any_value(b.p50) FILTER (operation = 'Recv') AS recv_p50
-  FROM part JOIN counted USING (part) LEFT JOIN rated USING (part)
+         any_value(busbw_gbs_p50) FILTER (operation = 'Send') AS send_p50,
+         any_value(busbw_gbs_p50) FILTER (operation = 'Recv') AS recv_p50
+  FROM slot JOIN counted USING (slot) LEFT JOIN rated USING (slot)
   GROUP BY run, communicator, source, destination),
 host AS (SELECT communicator, rank, any_value(host) AS host FROM communicator_rank
          JOIN process USING (process) GROUP BY communicator, rank)

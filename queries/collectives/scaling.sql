@@ -10,17 +10,17 @@ WITH size AS (
   SELECT run, count(DISTINCT (host, pid)) AS processes, count(DISTINCT host) AS hosts
   FROM selected_rank GROUP BY run),
 part AS (
-  SELECT row_number() OVER () AS part, run, operation, communicator_type, list(series) AS members
-  FROM selected_series GROUP BY run, operation, communicator_type),
-member AS (SELECT part, unnest(members) AS series FROM part),
+  SELECT row_number() OVER () AS part, run, operation, communicator_type, list(cell) AS members
+  FROM selected_cell GROUP BY run, operation, communicator_type),
+member AS (SELECT part, unnest(members) AS cell FROM part),
 counted AS (
   SELECT part, sum(operations)::BIGINT AS operations,
          coalesce(sum(CASE WHEN message_bytes < 9223372036854775808
                            THEN message_bytes::HUGEINT * operations END), 0)::HUGEINT AS message_bytes
-  FROM selected_count JOIN member USING (series) GROUP BY part),
+  FROM cell_count JOIN member USING (cell) GROUP BY part),
 rated AS (
   SELECT part, busbw_summary(traffic_bytes, bus_factor, rate_time_us, operations) AS b
-  FROM selected_time JOIN member USING (series) GROUP BY part)
+  FROM cell_time JOIN member USING (cell) GROUP BY part)
 SELECT operation, communicator_type, run, processes, hosts, operations, message_bytes,
        message_bytes / processes::DOUBLE AS bytes_per_process, b.p50 AS busbw_gbs_p50,
        100 * message_bytes / nullif(first_value(message_bytes) OVER smallest_first, 0)::DOUBLE AS bytes_percent,

@@ -10,7 +10,7 @@ WITH counted AS (
   SELECT s.operation, s.communicator_type, c.message_bytes, sum(c.operations) AS operations,
          CASE WHEN c.message_bytes < 9223372036854775808
               THEN c.message_bytes::HUGEINT * sum(c.operations) ELSE 0 END AS total_bytes
-  FROM selected_count c JOIN selected_series s USING (series)
+  FROM cell_count c JOIN selected_cell s USING (cell)
   GROUP BY s.operation, s.communicator_type, c.message_bytes),
 shared AS (
   SELECT *, 100 * operations / sum(operations) OVER ()::DOUBLE AS operations_percent,

@@ -8,31 +8,14 @@
 --     rank has the shortest time, the others wait for it. Intrinsic differences between ranks are in it too
 --   lateness_percent: mean lateness as a percentage of the mean longest time
 --   latest, latest_percent: operations in which no rank was later
-WITH record AS (
-  SELECT s.communicator, s.operation, r.sequence, s.rank, max(r.exec_time_us) AS exec_time_us
-  FROM selected_record r
-  JOIN (SELECT series, communicator, operation, rank FROM selected_series
-        WHERE kind = 'collective' AND n_ranks > 1 AND communicator IS NOT NULL) s USING (series)
-  WHERE r.exec_time_us > 0
-  GROUP BY s.communicator, s.operation, r.sequence, s.rank),
-matched AS (
-  SELECT communicator, operation, sequence, max(exec_time_us) AS longest, min(exec_time_us) AS shortest
-  FROM record GROUP BY communicator, operation, sequence HAVING count(*) > 1),
-late AS (
-  SELECT r.communicator, r.operation, r.rank, count(*) AS operations,
-         avg(m.longest - r.exec_time_us) AS lateness_us_mean,
-         max(m.longest - r.exec_time_us) AS lateness_us_max, avg(m.longest) AS longest_mean,
-         count(*) FILTER (r.exec_time_us = m.shortest AND m.longest > m.shortest) AS latest
-  FROM record r JOIN matched m USING (communicator, operation, sequence)
-  GROUP BY r.communicator, r.operation, r.rank),
-place AS (
+WITH place AS (
   SELECT communicator, rank, any_value(run) AS run, any_value(communicator_label) AS label,
          any_value(host) AS host, any_value(pid) AS pid
   FROM selected_rank GROUP BY communicator, rank)
 SELECT place.run, place.label AS communicator, late.operation, late.rank, place.host, places.global_rank,
-       late.operations, lateness_us_mean, lateness_us_max,
-       100 * lateness_us_mean / longest_mean AS lateness_percent, latest,
+       late.operations, lateness_us_sum / late.operations::DOUBLE AS lateness_us_mean, lateness_us_max,
+       100 * lateness_us_sum / longest_us_sum::DOUBLE AS lateness_percent, latest,
        100 * latest / late.operations::DOUBLE AS latest_percent
-FROM late JOIN place USING (communicator, rank)
+FROM rank_skew late JOIN place USING (communicator, rank)
 LEFT JOIN places ON places.run = place.run AND places.host = place.host AND places.pid = place.pid
 ORDER BY lateness_us_mean DESC, place.run, place.label, late.operation, late.rank

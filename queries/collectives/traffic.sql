@@ -10,7 +10,7 @@ WITH counted AS (
          coalesce(sum(CASE WHEN c.message_bytes < 9223372036854775808
                            THEN c.message_bytes::HUGEINT * c.operations END), 0) AS message_bytes,
          sum(c.exec_time_us_sum) AS exec_time_us
-  FROM selected_count c JOIN selected_series s USING (series)
+  FROM cell_count c JOIN selected_cell s USING (cell)
   GROUP BY s.operation, s.communicator_type)
 SELECT operation, communicator_type, operations::BIGINT AS operations,
        100 * operations / sum(operations) OVER ()::DOUBLE AS operations_percent,

@@ -123,6 +123,38 @@ CREATE TABLE operation_histogram (
 COMMENT ON TABLE operation_histogram IS 'How many rows of operation_record a series has with each execution time: an exact rollup, from which quantiles and bandwidths follow without reading the records';
 COMMENT ON COLUMN operation_histogram.operations IS 'sum them: large files are written in parts, and a time may come once for each part';
 
+-- Rollups over all ranks of a run, made anew for a run after each ingest (rollups/cells.sql).
+CREATE TABLE operation_cell (
+  cell UINTEGER,
+  run INTEGER,
+  communicator_type VARCHAR,
+  n_ranks BIGINT,
+  nnodes UBIGINT,
+  kind VARCHAR,
+  operation VARCHAR,
+  message_bytes UBIGINT,
+  algorithm VARCHAR,
+  protocol VARCHAR,
+  traffic_bytes DOUBLE,
+  bus_factor DOUBLE,
+  operations UBIGINT,
+  exec_time_us_sum UBIGINT,
+  exec_time_us_min UBIGINT,
+  exec_time_us_max UBIGINT);
+COMMENT ON TABLE operation_cell IS 'Rows of operation_record of a run that share all but communicator, rank, peer, timing source, sequence number and time: exact sums over operation_series';
+
+CREATE TABLE operation_cell_histogram (
+  cell UINTEGER,
+  exec_time_us UINTEGER,
+  operations UBIGINT);
+COMMENT ON TABLE operation_cell_histogram IS 'How many rows of operation_record a cell has with each execution time';
+
+CREATE TABLE operation_cell_basis (
+  run INTEGER,
+  sources BIGINT,
+  last_source INTEGER);
+COMMENT ON TABLE operation_cell_basis IS 'From which sources of a run its cells were made: they are out of date where these are not its sources';
+
 CREATE TABLE operation_record_irregular (
   series UINTEGER,
   sequence UBIGINT,

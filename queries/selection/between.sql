@@ -7,6 +7,6 @@ SELECT series, message_bytes, count(*) AS operations, sum(exec_time_us) AS exec_
 FROM selected_record GROUP BY series, message_bytes;
 
 CREATE TEMP VIEW selected_time AS
-SELECT series, message_bytes, exec_time_us, 1::UINTEGER AS operations, traffic_bytes, bus_factor,
+SELECT series, message_bytes, exec_time_us, 1::UBIGINT AS operations, traffic_bytes, bus_factor,
        rate_time_us
 FROM selected_record;

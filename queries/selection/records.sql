@@ -1,11 +1,6 @@
 -- The records of the selected series, each of them.
 --   busbw_gbs: as written
 --   traffic_bytes, bus_factor, rate_time_us: what busbw_summary() takes; a traffic of 0 is left out by it
--- Filters: since_us, until_us (time of the dump, microseconds).
-
-CREATE TEMP MACRO is_selected_time(dump_us) AS
-  coalesce(dump_us >= getvariable('since_us')::BIGINT, true)
-  AND coalesce(dump_us < getvariable('until_us')::BIGINT, true);
 
 CREATE TEMP VIEW selected_irregular AS
 SELECT s.series, r.sequence, r.dump_timestamp_us, r.line,
@@ -16,9 +11,16 @@ SELECT s.series, r.sequence, r.dump_timestamp_us, r.line,
             THEN r.busbw_gbs * 1000 ELSE 0 END AS traffic_bytes,
        1::DOUBLE AS bus_factor, 1::UINTEGER AS rate_time_us, r.busbw_gbs
 FROM operation_record_irregular r JOIN selected_series s ON s.series = r.series
-WHERE coalesce(coalesce(r.message_bytes, s.message_bytes) >= getvariable('least_bytes')::UBIGINT, true)
-  AND coalesce(coalesce(r.message_bytes, s.message_bytes) <= getvariable('most_bytes')::UBIGINT, true)
+WHERE is_selected_size(coalesce(r.message_bytes, s.message_bytes))
   AND is_selected_time(r.dump_timestamp_us);
+
+-- Series by message size: those of irregular records once more, for each size of theirs.
+CREATE TEMP VIEW selected_size AS
+SELECT *, true AS is_regular FROM selected_series WHERE regular_operations > 0
+UNION ALL
+SELECT s.* REPLACE (r.message_bytes AS message_bytes), false
+FROM (SELECT DISTINCT series, message_bytes FROM selected_irregular) r
+JOIN selected_series s ON s.series = r.series;
 
 CREATE TEMP VIEW selected_record AS
 SELECT s.series, (r.sequence_key + b.sequence_offset)::UBIGINT AS sequence,

@@ -16,5 +16,5 @@ SELECT s.series, s.message_bytes, h.exec_time_us::UBIGINT AS exec_time_us, h.ope
        s.bus_factor, h.exec_time_us AS rate_time_us
 FROM operation_histogram h JOIN selected_series s ON s.series = h.series
 UNION ALL
-SELECT series, message_bytes, exec_time_us, 1::UINTEGER, traffic_bytes, bus_factor, rate_time_us
+SELECT series, message_bytes, exec_time_us, 1::UBIGINT, traffic_bytes, bus_factor, rate_time_us
 FROM selected_irregular;

@@ -15,11 +15,12 @@ constexpr std::array kFilters = {
     Filter{"--coll", "only_operation", FilterKind::kOperation,
            "only this operation: AllReduce, AllGather, Send …"},
     Filter{"--comm", "only_communicator", FilterKind::kText,
-           "only this communicator, by name or id"},
+           "only this communicator, by name or id", true},
     Filter{"--comm-type", "only_type", FilterKind::kType,
            "only this type: single-rank, nvlink-only, nic-only (or hca-only), mixed"},
-    Filter{"--host", "only_host", FilterKind::kText, "only this host, with or without its domain"},
-    Filter{"--rank", "only_rank", FilterKind::kNumber, "only this rank in its communicator"},
+    Filter{"--host", "only_host", FilterKind::kText, "only this host, with or without its domain",
+           true},
+    Filter{"--rank", "only_rank", FilterKind::kNumber, "only this rank in its communicator", true},
     Filter{"--size", "bytes", FilterKind::kSize,
            "only this message size, or sizes from A to B: 2M, 8192-64K (binary units)"},
     Filter{"--since", "since_us", FilterKind::kTime,
@@ -138,6 +139,18 @@ Result<std::string> Statements(Connection& connection, const Filter& filter,
   return fmt::format("SET VARIABLE {} = {};\n", filter.variable, text);
 }
 
+// They are not after an ingest that was stopped before its end.
+Result<bool> CellsAreUpToDate(Connection& connection) {
+  TELLTALE_ASSIGN(
+      const int64_t stale,
+      connection.QueryInteger(
+          "SELECT count(*) FROM (SELECT run, count(*) AS sources, max(source) AS last_source "
+          "                      FROM source GROUP BY run) s "
+          "LEFT JOIN operation_cell_basis b USING (run) "
+          "WHERE (s.sources, s.last_source) IS DISTINCT FROM (b.sources, b.last_source)"));
+  return stale == 0;
+}
+
 }  // namespace
 
 std::span<const Filter> Filters() { return kFilters; }
@@ -162,17 +175,25 @@ Status Select(Connection& connection, const FilterValues& values) {
   std::string variables;
   bool by_time = false;
   bool by_domain = false;
+  bool by_place = false;
   for (size_t i = 0; i < values.size(); ++i) {
     const Filter& filter = kFilters[i];
     TELLTALE_ASSIGN(const std::string statements, Statements(connection, filter, values[i]));
     variables += statements;
-    by_time |= filter.kind == FilterKind::kTime && !values[i].empty();
-    by_domain |= filter.kind == FilterKind::kCount && !values[i].empty();
+    if (values[i].empty()) continue;
+    by_time |= filter.kind == FilterKind::kTime;
+    by_domain |= filter.kind == FilterKind::kCount;
+    by_place |= filter.is_place;
   }
   if (!variables.empty()) TELLTALE_TRY(connection.Run(variables));
+  bool cells = !by_time && !by_domain && !by_place;
+  if (cells) {
+    TELLTALE_ASSIGN(cells, CellsAreUpToDate(connection));
+  }
   for (const char* name :
-       {by_domain ? "selection/nvlink_domains" : "selection/types", "selection/series",
-        "selection/records", by_time ? "selection/between" : "selection/whole"}) {
+       {"selection/filters", by_domain ? "selection/nvlink_domains" : "selection/types",
+        "selection/series", "selection/records", by_time ? "selection/between" : "selection/whole",
+        cells ? "selection/cells" : "selection/cells_of_series"}) {
     TELLTALE_ASSIGN(const std::string sql, QueryText(name));
     TELLTALE_TRY(connection.Run(sql));
   }

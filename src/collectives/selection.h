@@ -2,9 +2,9 @@
 
 // The filters of `telltale collectives`: each is declared once, below, and becomes an option, a
 // line of help and a session variable that queries/selection/*.sql read. Those files make temporary
-// tables and views over the store (selected_series, selected_count, selected_time, selected_record
-// …), from which every query of queries/collectives starts. To add a filter, add it to the list and
-// to selection/series.sql.
+// tables and views over the store (selected_cell, selected_series, selected_count, selected_time,
+// selected_record …), from which every query of queries/collectives starts. To add a filter, add it
+// to the list, to selection/filters.sql, and to series.sql or cells.sql.
 
 #include <optional>
 #include <span>
@@ -30,6 +30,7 @@ struct Filter {
   const char* variable;  // of the session; two for kSize: least_ and most_ before it
   FilterKind kind;
   const char* help;
+  bool is_place = false;  // tells ranks or communicators of a run apart
 };
 
 std::span<const Filter> Filters();

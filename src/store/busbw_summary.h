@@ -6,7 +6,7 @@
 // memory.
 //
 //   busbw_summary(traffic_bytes DOUBLE, bus_factor DOUBLE, exec_time_us UINTEGER, operations
-//   UINTEGER)
+//   UBIGINT)
 //     → STRUCT(n UBIGINT, min, p10, p25, p50, p75, p90, max, mean, stddev DOUBLE)
 //
 // A value is round(traffic_bytes / 1e9 / (exec_time_us / 1e6) * bus_factor, 6) GB/s, as the views

@@ -8,6 +8,7 @@
 #include "cli/drawing.h"
 #include "cli/output.h"
 #include "cli/store_access.h"
+#include "collectives/preparation.h"
 #include "collectives/selection.h"
 #include "store/query.h"
 
@@ -37,7 +38,8 @@ void ListQueries(const GlobalOptions& global) {
   for (const QueryHead& head : QueryHeads(kPrefix)) {
     table.rows.push_back({ShortName(head), head.question});
   }
-  table.rows.push_back({"findings", "who is to blame: late ranks, slow links and hosts, congestion, jitter, loss?"});
+  table.rows.push_back(
+      {"findings", "who is to blame: late ranks, slow links and hosts, congestion, jitter, loss?"});
   PrintTable(table, global, "collectives/1", "queries");
 }
 
@@ -61,7 +63,7 @@ std::vector<Cell> ParametersOf(const QueryHead& head, const CollectivesCommand& 
     } else if (next < options.arguments.size()) {
       parameters.emplace_back(options.arguments[next++]);
     } else if (parameter.required) {
-      throw CommandFailure(fmt::format("{} needs {}; see `telltale collectives --help`",
+      throw CommandFailure(fmt::format("{0} needs {1}; see `telltale collectives {0} --help`",
                                        ShortName(head), parameter.name),
                            kExitUsage);
     } else {
@@ -69,7 +71,7 @@ std::vector<Cell> ParametersOf(const QueryHead& head, const CollectivesCommand& 
     }
   }
   if (next < options.arguments.size()) {
-    throw CommandFailure(fmt::format("{} does not take {}; see `telltale collectives --help`",
+    throw CommandFailure(fmt::format("{0} does not take {1}; see `telltale collectives {0} --help`",
                                      ShortName(head), Visible(options.arguments[next])),
                          kExitUsage);
   }
@@ -88,7 +90,13 @@ void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
   if (const Status selected = collectives::Select(*opened.connection, options.filters); !selected) {
     throw CommandFailure(Visible(selected.error().message), kExitUsage);
   }
-  Table table = ValueOrThrow(opened.connection->Query(sql, parameters));
+  const bool is_prepared = collectives::IsPrepared(options.query);
+  if (is_prepared) {
+    OkOrThrow(collectives::Prepare(*opened.store, *opened.connection, options.query,
+                                   parameters.empty() ? "" : CellText(parameters[0])));
+  }
+  Table table = ValueOrThrow(
+      opened.connection->Query(sql, is_prepared ? std::span<const Cell>() : parameters));
   const std::string coverage = TellCoverage(*opened.connection, global, options.Run());
   const bool draws = global.format == Format::kTable &&
                      (options.draw == Draw::kAlways ||
@@ -99,7 +107,24 @@ void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
              coverage);
 }
 
+// All of it comes from the head of the query's file and from the list of filters.
+std::string HelpOf(const QueryHead& head) {
+  std::string usage = "telltale collectives " + ShortName(head);
+  for (const QueryParameter& parameter : head.parameters) {
+    if (parameter.name == "run") continue;
+    usage += parameter.required ? " " + parameter.name : " [" + parameter.name + "]";
+  }
+  std::string help = fmt::format("{}\nUsage: {} [filters]\n\n{}\nFilters:\n", head.question, usage,
+                                 head.text.substr(head.text.find('\n') + 1));
+  for (const collectives::Filter& filter : collectives::Filters()) {
+    help += fmt::format("  {:<18}{}\n", filter.option, filter.help);
+  }
+  return help + "  --draw             range bars and heat maps in tables: auto, always, never\n";
+}
+
 constexpr const char* kExamples = R"(
+Each question has its own help: telltale collectives QUERY --help
+
 Filters can be given several times (not --size, --since, --until): what fits any of the values stays in.
 
 Examples:
@@ -117,17 +142,15 @@ void AddCollectivesCommand(CLI::App& app, GlobalOptions& global) {
   auto options = std::make_shared<CollectivesCommand>();
   CLI::App* command = app.add_subcommand(
       "collectives", "what collectives ran, how much, how fast (no name: list the questions)");
-  std::string help = kExamples;
-  for (const QueryHead& head : QueryHeads(kPrefix)) {
-    help += fmt::format("\n{}\n", ShortName(head));
-    std::string_view rest = head.text;
-    while (!rest.empty()) {
-      const size_t end = std::min(rest.find('\n'), rest.size());
-      help += "  " + std::string(rest.substr(0, end)) + "\n";
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+  command->footer(kExamples);
+  // `collectives QUERY --help` is about the query.
+  command->formatter_fn([](const CLI::App* shown, std::string name, CLI::AppFormatMode mode) {
+    const std::vector<std::string> words = shown->get_option("QUERY")->results();
+    for (const QueryHead& head : QueryHeads(kPrefix)) {
+      if (!words.empty() && ShortName(head) == words.front()) return HelpOf(head);
     }
-  }
-  command->footer(help);
+    return CLI::Formatter().make_help(shown, std::move(name), mode);
+  });
   command->add_option("QUERY", options->query, "the question");
   command->add_option("--fail-on", options->fail_on, "findings only: exit 3 if there is one")
       ->check(CLI::IsMember({"finding"}));

@@ -13,6 +13,7 @@
 #include "readers/nccl_inspector/loss_kinds.h"
 #include "readers/nccl_inspector/sequence_set.h"
 #include "store/bulk_insert.h"
+#include "store/query.h"
 
 namespace telltale::nccl_inspector {
 namespace {
@@ -578,9 +579,12 @@ Status RunLinker::Link() {
     TELLTALE_TRY(members->Append(row));
   }
   TELLTALE_TRY(members->Close());
-  return connection_.Run(
-      "UPDATE communicator_rank SET communicator = member.communicator FROM member "
-      "WHERE member.communicator_rank = communicator_rank.communicator_rank");
+  TELLTALE_TRY(
+      connection_.Run("UPDATE communicator_rank SET communicator = member.communicator FROM member "
+                      "WHERE member.communicator_rank = communicator_rank.communicator_rank"));
+  TELLTALE_TRY(connection_.Run(fmt::format("SET VARIABLE rollup_run = {}", run_)));
+  TELLTALE_ASSIGN(const std::string rollups, QueryText("rollups/cells"));
+  return connection_.Run(rollups);
 }
 
 }  // namespace

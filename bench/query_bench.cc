@@ -1,0 +1,105 @@
+// Every query of `telltale collectives` but those that list each single operation, over one store:
+// the median time of its answer in an open store (filters, preparation, SQL, all rows fetched, on a
+// new connection each time), and beside it that of the whole process, with its start and its
+// output as CSV.
+//
+//   query_bench --telltale build/release/telltale --store FILE [--runs 5] [--name NAME]
+//
+// Writes rows of build/bench.json, one a line.
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "bench/measure.h"
+#include "collectives/preparation.h"
+#include "collectives/selection.h"
+#include "store/query.h"
+#include "store/store.h"
+
+namespace {
+
+using telltale::Cell;
+using telltale::Connection;
+using telltale::Store;
+
+constexpr std::string_view kPrefix = "collectives/";
+// These read every record, or a table of them.
+constexpr std::array kReadRecords = {"over-time", "over-sequence", "skew"};
+
+[[noreturn]] void Fail(const std::string& text) {
+  fmt::print(stderr, "query_bench: {}\n", text);
+  std::exit(1);
+}
+
+template <typename T>
+T ValueOf(telltale::Result<T> result) {
+  if (!result) Fail(result.error().message);
+  return std::move(result).value();
+}
+void Check(const telltale::Status& status) {
+  if (!status) Fail(status.error().message);
+}
+
+double Answer(Store& store, const std::string& query, const std::string& sql,
+              const std::vector<Cell>& parameters) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::unique_ptr<Connection> connection = ValueOf(store.Connect());
+  Check(telltale::collectives::Select(
+      *connection, telltale::collectives::FilterValues(telltale::collectives::Filters().size())));
+  const bool is_prepared = telltale::collectives::IsPrepared(query);
+  if (is_prepared) Check(telltale::collectives::Prepare(store, *connection, query, ""));
+  (void)ValueOf(connection->Query(sql, is_prepared ? std::span<const Cell>() : parameters));
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - start;
+  return elapsed.count();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::map<std::string, std::string> option = {{"--telltale", "build/release/telltale"},
+                                               {"--store", ""},
+                                               {"--runs", "5"},
+                                               {"--name", "query"}};
+  for (int i = 1; i + 1 < argc; i += 2) option[argv[i]] = argv[i + 1];
+  const int runs = std::atoi(option["--runs"].c_str());
+  for (const telltale::QueryHead& head : telltale::QueryHeads(kPrefix)) {
+    const std::string query = head.name.substr(kPrefix.size());
+    if (query == "bandwidth-each") continue;
+    const std::string sql = ValueOf(telltale::QueryText(head.name));
+    std::vector<std::string> words = {option["--telltale"], "--store", option["--store"], "--quiet",
+                                      "--format",           "csv",     "collectives",     query};
+    std::vector<double> answers;
+    {
+      const std::unique_ptr<Store> store = ValueOf(Store::Open(option["--store"], {}));
+      const std::unique_ptr<Connection> connection = ValueOf(store->Connect());
+      const auto run = ValueOf(connection->Query("SELECT min(name) FROM run")).rows[0][0];
+      std::vector<Cell> parameters;
+      for (const telltale::QueryParameter& parameter : head.parameters) {
+        parameters.push_back(parameter.required ? run : Cell());
+        if (parameter.required) words.push_back(telltale::CellText(run));
+      }
+      for (int i = 0; i <= runs; ++i) {
+        const double ms = Answer(*store, query, sql, parameters);
+        if (i > 0) answers.push_back(ms);  // the first fills caches
+      }
+    }
+    std::vector<double> processes;
+    for (int i = 0; i < runs; ++i) {
+      processes.push_back(
+          1e3 * telltale::bench::Measure([&] { telltale::bench::Execute(words); }).seconds);
+    }
+    const bool reads_records =
+        std::find(kReadRecords.begin(), kReadRecords.end(), query) != kReadRecords.end();
+    fmt::print(R"({{"name":"{}_{}","ours":{:.3g},"reference":null,"ratio":null,)"
+               R"("unit":"ms (process {:.3g})","target":"{}","command":"query_bench --runs {}"
+  }
+})"
+               "\n",
+               option["--name"], query, telltale::bench::Median(answers),
+               telltale::bench::Median(processes), reads_records ? "<= 300" : "<= 50", runs);
+(void)std::fflush(stdout);
+}
+return 0;
+}

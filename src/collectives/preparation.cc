@@ -1,0 +1,63 @@
+#include "collectives/preparation.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "collectives/rank_skew.h"
+#include "collectives/rated_slots.h"
+#include "store/query.h"
+
+namespace telltale::collectives {
+namespace {
+
+struct SlotQuery {
+  std::string_view query;
+  Bins bins;
+};
+constexpr std::array kSlotQueries = {
+    SlotQuery{"by-communicator", Bins::kNone}, SlotQuery{"by-host", Bins::kNone},
+    SlotQuery{"by-rank", Bins::kNone},         SlotQuery{"p2p", Bins::kNone},
+    SlotQuery{"over-time", Bins::kTime},       SlotQuery{"over-sequence", Bins::kSequence},
+};
+constexpr std::string_view kSkew = "skew";
+
+const SlotQuery* SlotQueryOf(std::string_view query) {
+  const auto* const found =
+      std::find_if(kSlotQueries.begin(), kSlotQueries.end(),
+                   [&](const SlotQuery& slot) { return slot.query == query; });
+  return found == kSlotQueries.end() ? nullptr : found;
+}
+
+Status SetBin(Connection& connection, const std::string& value) {
+  double width = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), width);
+  if (error != std::errc() || end != value.data() + value.size() || !(width > 0) ||
+      !std::isfinite(width)) {
+    return Fail("{} is not a number above 0", value);
+  }
+  return connection.Run(fmt::format("SET VARIABLE bin = {}", value));
+}
+
+Status RunFile(Connection& connection, const std::string& name) {
+  TELLTALE_ASSIGN(const std::string sql, QueryText(name));
+  return connection.Run(sql);
+}
+
+}  // namespace
+
+bool IsPrepared(std::string_view query) { return query == kSkew || SlotQueryOf(query) != nullptr; }
+
+Status Prepare(Store& store, Connection& connection, std::string_view query,
+               const std::string& value) {
+  if (!value.empty()) TELLTALE_TRY(SetBin(connection, value));
+  if (query == kSkew) return MakeRankSkew(store, connection);
+  const SlotQuery* const slots = SlotQueryOf(query);
+  if (slots == nullptr) return {};
+  TELLTALE_TRY(RunFile(connection, fmt::format("slots/{}", query)));
+  TELLTALE_TRY(RunFile(connection, "slots/members"));
+  return RateSlots(store, connection, slots->bins);
+}
+
+}  // namespace telltale::collectives

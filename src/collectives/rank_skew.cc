@@ -1,0 +1,354 @@
+#include "collectives/rank_skew.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include "collectives/record_scan.h"
+#include "store/bulk_insert.h"
+#include "store/column_scan.h"
+#include "store/query.h"
+
+namespace telltale::collectives {
+namespace {
+
+constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
+// One rank's records of one operation of a communicator.
+struct Row {
+  int64_t communicator = 0;
+  uint32_t operation = 0;
+  int64_t rank = 0;
+  uint32_t group = 0;
+  size_t begin = 0;  // of its times, one for each sequence number of the group
+  uint64_t operations = 0;
+  uint64_t lateness_us_sum = 0;
+  uint64_t lateness_us_max = 0;
+  uint64_t longest_us_sum = 0;
+  uint64_t latest = 0;
+};
+
+// An operation of a communicator: rows first_row … end_row.
+struct Group {
+  size_t first_row = 0;
+  size_t end_row = 0;
+  uint64_t first_sequence = std::numeric_limits<uint64_t>::max();
+  uint64_t last_sequence = 0;
+  size_t length() const { return last_sequence - first_sequence + 1; }
+};
+
+struct SeriesRow {
+  uint32_t series = 0;
+  int64_t communicator = 0;
+  uint32_t operation = 0;
+  int64_t rank = 0;
+  uint64_t first_sequence = 0;
+  uint64_t last_sequence = 0;
+};
+
+struct IrregularRecord {
+  uint32_t series = 0;
+  uint64_t sequence = 0;
+  uint32_t exec_time_us = 0;
+};
+
+class Skew {
+ public:
+  Skew(Store& store, Connection& connection) : store_(store), connection_(connection) {}
+
+  // False where arrays do not suit.
+  Result<bool> Find() {
+    TELLTALE_TRY(LoadTimes());
+    TELLTALE_TRY(LoadSeries());
+    TELLTALE_TRY(LoadIrregular());
+    if (!suits_) return false;
+    MakeRows();
+    if (!suits_) return false;
+    times_.resize(cells_);
+    TELLTALE_TRY(ScanRecords(store_, thread_of_series_,
+                             by_time_ ? RecordFields::kTimestamp : RecordFields::kSequence,
+                             [&](size_t, const RecordSpan& span) { Put(span); }));
+    for (const IrregularRecord& record : irregular_) {
+      if (record.series < row_of_series_.size() && row_of_series_[record.series] != kNone) {
+        PutTime(rows_[row_of_series_[record.series]], record.sequence, record.exec_time_us);
+      }
+    }
+    TELLTALE_TRY(OnScanThreads([&](size_t thread) -> Status {
+      for (size_t i = thread; i < groups_.size(); i += kScanThreads) Match(groups_[i]);
+      return {};
+    }));
+    TELLTALE_TRY(WriteTable());
+    return true;
+  }
+
+ private:
+  Status LoadTimes() {
+    const auto variable = [&](const char* name, int64_t otherwise) {
+      return connection_.QueryInteger(
+          fmt::format("SELECT coalesce(getvariable('{}')::BIGINT, {})", name, otherwise));
+    };
+    constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
+    constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
+    TELLTALE_ASSIGN(since_us_, variable("since_us", kEarliest));
+    TELLTALE_ASSIGN(until_us_, variable("until_us", kLatest));
+    by_time_ = since_us_ != kEarliest || until_us_ != kLatest;
+    return {};
+  }
+
+  Status LoadSeries() {
+    TELLTALE_TRY(connection_.Run(
+        "CREATE OR REPLACE TEMP TABLE skew_operation AS "
+        "SELECT (row_number() OVER (ORDER BY operation) - 1)::UINTEGER AS number, operation "
+        "FROM (SELECT DISTINCT operation FROM selected_series WHERE kind = 'collective')"));
+    return ScanColumns(
+        connection_,
+        "SELECT s.series::UINTEGER, s.communicator::BIGINT, o.number, s.rank, "
+        "coalesce(s.first_sequence, 18446744073709551615::UBIGINT), "
+        "coalesce(s.last_sequence, 0::UBIGINT) "
+        "FROM selected_series s JOIN skew_operation o USING (operation) "
+        "WHERE s.kind = 'collective' AND s.n_ranks > 1 AND s.communicator IS NOT NULL "
+        "AND s.rank IS NOT NULL",
+        [&](std::span<const void* const> columns, size_t rows) {
+          const auto* series = static_cast<const uint32_t*>(columns[0]);
+          const auto* communicator = static_cast<const int64_t*>(columns[1]);
+          const auto* operation = static_cast<const uint32_t*>(columns[2]);
+          const auto* rank = static_cast<const int64_t*>(columns[3]);
+          const auto* first = static_cast<const uint64_t*>(columns[4]);
+          const auto* last = static_cast<const uint64_t*>(columns[5]);
+          for (size_t i = 0; i < rows; ++i) {
+            series_.push_back(
+                {series[i], communicator[i], operation[i], rank[i], first[i], last[i]});
+          }
+        });
+  }
+
+  Status LoadIrregular() {
+    return ScanColumns(
+        connection_,
+        "SELECT series::UINTEGER, sequence, exec_time_us FROM selected_irregular "
+        "WHERE sequence IS NOT NULL AND exec_time_us > 0",
+        [&](std::span<const void* const> columns, size_t rows) {
+          const auto* series = static_cast<const uint32_t*>(columns[0]);
+          const auto* sequence = static_cast<const uint64_t*>(columns[1]);
+          const auto* exec_time_us = static_cast<const uint64_t*>(columns[2]);
+          for (size_t i = 0; i < rows; ++i) {
+            suits_ &= exec_time_us[i] <= std::numeric_limits<uint32_t>::max();
+            irregular_.push_back({series[i], sequence[i], static_cast<uint32_t>(exec_time_us[i])});
+          }
+        });
+  }
+
+  // A row for each rank of each group, with as many times as the group has sequence numbers. A
+  // thread has whole rows, so that no time is written by two.
+  void MakeRows() {
+    WidenByIrregular();
+    std::sort(series_.begin(), series_.end(), [](const SeriesRow& a, const SeriesRow& b) {
+      return std::tie(a.communicator, a.operation, a.rank, a.series) <
+             std::tie(b.communicator, b.operation, b.rank, b.series);
+    });
+    uint32_t most_series = 0;
+    for (const SeriesRow& series : series_) most_series = std::max(most_series, series.series);
+    row_of_series_.assign(size_t{most_series} + 1, kNone);
+    thread_of_series_.assign(size_t{most_series} + 1, kNoThread);
+    std::vector<uint32_t> first_series;  // of each row
+    for (const SeriesRow& series : series_) {
+      const bool same_group = !rows_.empty() && rows_.back().communicator == series.communicator &&
+                              rows_.back().operation == series.operation;
+      if (!same_group) {
+        groups_.emplace_back().first_row = rows_.size();
+      }
+      if (!same_group || rows_.back().rank != series.rank) {
+        Row& row = rows_.emplace_back();
+        row.communicator = series.communicator;
+        row.operation = series.operation;
+        row.rank = series.rank;
+        row.group = static_cast<uint32_t>(groups_.size() - 1);
+        first_series.push_back(series.series);
+      }
+      Group& group = groups_.back();
+      group.end_row = rows_.size();
+      group.first_sequence = std::min(group.first_sequence, series.first_sequence);
+      group.last_sequence = std::max(group.last_sequence, series.last_sequence);
+      row_of_series_[series.series] = static_cast<uint32_t>(rows_.size() - 1);
+    }
+    if (rows_.empty()) return;
+    std::vector<uint32_t> ordered = first_series;
+    const auto middle = ordered.begin() + static_cast<std::ptrdiff_t>(ordered.size() / 2);
+    std::nth_element(ordered.begin(), middle, ordered.end());
+    for (const SeriesRow& series : series_) {
+      const uint32_t first = first_series[row_of_series_[series.series]];
+      thread_of_series_[series.series] = first < *middle ? 0 : 1;
+    }
+    constexpr uint64_t kMostCells = uint64_t{1} << 28;
+    for (const Group& group : groups_) {
+      if (group.first_sequence > group.last_sequence) continue;  // no records
+      for (size_t row = group.first_row; row < group.end_row; ++row) {
+        rows_[row].begin = cells_;
+        if (group.last_sequence - group.first_sequence >= kMostCells - cells_) {
+          suits_ = false;
+          return;
+        }
+        cells_ += group.length();
+      }
+    }
+  }
+
+  void WidenByIrregular() {
+    if (irregular_.empty()) return;
+    std::sort(series_.begin(), series_.end(),
+              [](const SeriesRow& a, const SeriesRow& b) { return a.series < b.series; });
+    for (const IrregularRecord& record : irregular_) {
+      const auto at = std::lower_bound(
+          series_.begin(), series_.end(), record.series,
+          [](const SeriesRow& series, uint32_t number) { return series.series < number; });
+      if (at == series_.end() || at->series != record.series) continue;
+      at->first_sequence = std::min(at->first_sequence, record.sequence);
+      at->last_sequence = std::max(at->last_sequence, record.sequence);
+    }
+  }
+
+  void PutTime(const Row& row, uint64_t sequence, uint32_t exec_time_us) {
+    uint32_t& time = times_[row.begin + (sequence - groups_[row.group].first_sequence)];
+    time = std::max(time, exec_time_us);
+  }
+
+  void Put(const RecordSpan& span) {
+    const Row& row = rows_[row_of_series_[span.series]];
+    const auto first = static_cast<int64_t>(groups_[row.group].first_sequence);
+    uint32_t* const times = times_.data() + row.begin;
+    const int64_t offset = span.sequence_offset - first;
+    for (size_t i = 0; i < span.count; ++i) {
+      if (by_time_) {
+        const int64_t us = span.timestamp_key[i] + span.timestamp_offset_us;
+        if (us < since_us_ || us >= until_us_) continue;
+      }
+      uint32_t& time = times[span.sequence_key[i] + offset];
+      time = std::max(time, span.exec_time_us[i]);
+    }
+  }
+
+  // Longest and shortest time of each operation over the ranks, then each rank against them; a part
+  // of the sequence numbers at a time, so that all stays in the cache.
+  void Match(const Group& group) {
+    if (group.first_sequence > group.last_sequence) return;
+    constexpr size_t kPart = 1024;
+    std::array<uint32_t, kPart> longest{};
+    std::array<uint32_t, kPart> shortest{};
+    std::array<uint32_t, kPart> ranks{};
+    for (size_t begin = 0; begin < group.length(); begin += kPart) {
+      const size_t count = std::min(kPart, group.length() - begin);
+      longest.fill(0);
+      shortest.fill(std::numeric_limits<uint32_t>::max());
+      ranks.fill(0);
+      for (size_t row = group.first_row; row < group.end_row; ++row) {
+        const uint32_t* const times = times_.data() + rows_[row].begin + begin;
+        for (size_t i = 0; i < count; ++i) {
+          longest[i] = std::max(longest[i], times[i]);
+          // A time of 0 is none: it becomes the largest.
+          shortest[i] = std::min(shortest[i] - 1, times[i] - 1) + 1;
+          ranks[i] += times[i] != 0 ? 1 : 0;
+        }
+      }
+      for (size_t i = 0; i < count; ++i) {
+        if (ranks[i] < 2) longest[i] = 0;
+      }
+      for (size_t row = group.first_row; row < group.end_row; ++row) {
+        AddLateness(rows_[row], times_.data() + rows_[row].begin + begin, longest.data(),
+                    shortest.data(), count);
+      }
+    }
+  }
+
+  static void AddLateness(Row& row, const uint32_t* times, const uint32_t* longest,
+                          const uint32_t* shortest, size_t count) {
+    uint64_t operations = 0;
+    uint64_t lateness_sum = 0;
+    uint64_t longest_sum = 0;
+    uint32_t lateness_max = 0;
+    uint64_t latest = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const bool counts = times[i] != 0 && longest[i] != 0;
+      const uint32_t lateness = counts ? longest[i] - times[i] : 0;
+      operations += counts ? 1 : 0;
+      lateness_sum += lateness;
+      longest_sum += counts ? longest[i] : 0;
+      lateness_max = std::max(lateness_max, lateness);
+      latest += counts && times[i] == shortest[i] && lateness > 0 ? 1 : 0;
+    }
+    row.operations += operations;
+    row.lateness_us_sum += lateness_sum;
+    row.longest_us_sum += longest_sum;
+    row.lateness_us_max = std::max<uint64_t>(row.lateness_us_max, lateness_max);
+    row.latest += latest;
+  }
+
+  Status WriteTable() {
+    TELLTALE_TRY(connection_.Run(
+        "CREATE OR REPLACE TEMP TABLE skew_row (communicator BIGINT, operation UINTEGER, rank "
+        "BIGINT, operations UBIGINT, lateness_us_sum UBIGINT, lateness_us_max UBIGINT, "
+        "longest_us_sum UBIGINT, latest UBIGINT)"));
+    constexpr ColumnType kCount = ColumnType::kUInt64;
+    constexpr std::array kColumns = {ColumnType::kInt64,
+                                     ColumnType::kUInt32,
+                                     ColumnType::kInt64,
+                                     kCount,
+                                     kCount,
+                                     kCount,
+                                     kCount,
+                                     kCount};
+    TELLTALE_ASSIGN(const auto insert, BulkInsert::Create(connection_, "skew_row", kColumns));
+    size_t next = 0;
+    TELLTALE_TRY(insert->Insert([&](std::span<void* const> columns, size_t capacity) {
+      size_t at = 0;
+      for (; at < capacity && next < rows_.size(); ++next) {
+        const Row& row = rows_[next];
+        if (row.operations == 0) continue;
+        static_cast<int64_t*>(columns[0])[at] = row.communicator;
+        static_cast<uint32_t*>(columns[1])[at] = row.operation;
+        static_cast<int64_t*>(columns[2])[at] = row.rank;
+        const std::array counts = {row.operations, row.lateness_us_sum, row.lateness_us_max,
+                                   row.longest_us_sum, row.latest};
+        for (size_t i = 0; i < counts.size(); ++i) {
+          static_cast<uint64_t*>(columns[3 + i])[at] = counts[i];
+        }
+        ++at;
+      }
+      return at;
+    }));
+    return connection_.Run(
+        "CREATE OR REPLACE TEMP TABLE rank_skew AS "
+        "SELECT r.* REPLACE (o.operation AS operation) "
+        "FROM skew_row r JOIN skew_operation o ON o.number = r.operation");
+  }
+
+  Store& store_;
+  Connection& connection_;
+  bool by_time_ = false;
+  int64_t since_us_ = 0;
+  int64_t until_us_ = 0;
+  bool suits_ = true;
+  std::vector<SeriesRow> series_;
+  std::vector<IrregularRecord> irregular_;
+  std::vector<Row> rows_;
+  std::vector<Group> groups_;
+  std::vector<uint32_t> row_of_series_;
+  ThreadOfSeries thread_of_series_;
+  size_t cells_ = 0;
+  std::vector<uint32_t> times_;  // of all rows; 0: no record
+};
+
+}  // namespace
+
+Status MakeRankSkewByRecords(Connection& connection) {
+  TELLTALE_ASSIGN(const std::string sql, QueryText("slots/skew_by_records"));
+  return connection.Run(sql);
+}
+
+Status MakeRankSkew(Store& store, Connection& connection) {
+  TELLTALE_ASSIGN(const bool found, Skew(store, connection).Find());
+  return found ? Status() : MakeRankSkewByRecords(connection);
+}
+
+}  // namespace telltale::collectives
