@@ -46,7 +46,8 @@ double Answer(Store& store, const std::string& query, const std::string& sql,
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<Connection> connection = ValueOf(store.Connect());
   Check(telltale::collectives::Select(
-      *connection, telltale::collectives::FilterValues(telltale::collectives::Filters().size())));
+      *connection, telltale::collectives::FilterValues(telltale::collectives::Filters().size()),
+      ValueOf(telltale::collectives::SqlOf(query))));
   const bool is_prepared = telltale::collectives::IsPrepared(query);
   if (is_prepared) Check(telltale::collectives::Prepare(store, *connection, query, ""));
   (void)ValueOf(connection->Query(sql, is_prepared ? std::span<const Cell>() : parameters));

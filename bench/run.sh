@@ -23,14 +23,24 @@ make_logs() { # DIR OPTION... : simulated logs, kept for the next run
   touch "$dir.complete"
 }
 
+measure_queries() { # DIR NAME : every question over the store of these logs
+  store=$work/queries.duckdb
+  rm -f "$store" "$store.wal"
+  $telltale --quiet --store "$store" ingest "$1" > /dev/null
+  build/release/query_bench --telltale $telltale --store "$store" --name "$2" >> $rows
+  rm -f "$store" "$store.wal"
+}
+
 if [ $full = yes ]; then
   make_logs $work/logs-full --ranks 2048 --pp 8 --layers 96 --hidden 18432 --micro-batches 16 --records 37500000
   build/release/ingest_bench --telltale $telltale --work $work --data $work/logs-full \
     --name inspector_ingest_full --runs 3 --reference-runs 1 >> $rows
+  measure_queries $work/logs-full query_full
 else
   make_logs $work/logs-2g --ranks 256 --pp 4 --target-bytes 2G
   build/release/ingest_bench --telltale $telltale --work $work --data $work/logs-2g \
     --name inspector_ingest --runs 7 --reference-runs 3 >> $rows
+  measure_queries $work/logs-2g query
 fi
 
 { echo '['; sed '$!s/$/,/' $rows; echo ']'; } > build/bench.json

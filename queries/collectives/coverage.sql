@@ -24,28 +24,32 @@ per_communicator AS (
   JOIN communicator_rank c ON c.communicator_rank = s.communicator_rank
   JOIN communicator k ON k.communicator = c.communicator
   GROUP BY c.communicator),
+by_kind AS (
+  SELECT l.run, l.kind, l.class, sum(l.count) AS count, count(DISTINCT l.communicator_rank) AS ranks,
+         sum(l.count * p.per_rank) AS records
+  FROM ingest_loss l LEFT JOIN per_communicator p ON l.kind = 'missing_rank' AND p.communicator = l.communicator
+  GROUP BY l.run, l.kind, l.class),
 lost AS (
-  SELECT l.run,
-         sum(l.count) FILTER (kind = 'ring_overwrite') AS ring_overwrite,
-         count(DISTINCT l.communicator_rank) FILTER (kind = 'ring_overwrite') AS ring_overwrite_ranks,
-         sum(l.count) FILTER (kind = 'sampled_producer') AS sampled,
-         count(DISTINCT l.communicator_rank) FILTER (kind = 'sampled_producer') AS sampled_ranks,
-         sum(l.count) FILTER (kind = 'sequence_gap_lost') AS gaps_lost,
-         count(DISTINCT l.communicator_rank) FILTER (kind = 'sequence_gap_lost') AS gaps_lost_ranks,
-         sum(l.count) FILTER (kind = 'last_interval') AS last_interval,
-         count(DISTINCT l.communicator_rank) FILTER (kind = 'last_interval') AS last_interval_ranks,
-         sum(l.count) FILTER (kind = 'sequence_gap_filtered') AS filtered,
-         sum(l.count) FILTER (kind = 'missing_rank') AS missing_ranks,
-         sum(l.count * p.per_rank) FILTER (kind = 'missing_rank') AS missing_rank_records,
-         sum(l.count) FILTER (kind = 'empty_file') AS empty_files,
-         sum(l.count) FILTER (class = 'line' AND kind <> 'blank_line') AS lines_lost
-  FROM ingest_loss l LEFT JOIN per_communicator p ON p.communicator = l.communicator
-  GROUP BY l.run)
+  SELECT run,
+         sum(count) FILTER (kind = 'ring_overwrite') AS ring_overwrite,
+         sum(ranks) FILTER (kind = 'ring_overwrite') AS ring_overwrite_ranks,
+         sum(count) FILTER (kind = 'sampled_producer') AS sampled,
+         sum(ranks) FILTER (kind = 'sampled_producer') AS sampled_ranks,
+         sum(count) FILTER (kind = 'sequence_gap_lost') AS gaps_lost,
+         sum(ranks) FILTER (kind = 'sequence_gap_lost') AS gaps_lost_ranks,
+         sum(count) FILTER (kind = 'last_interval') AS last_interval,
+         sum(ranks) FILTER (kind = 'last_interval') AS last_interval_ranks,
+         sum(count) FILTER (kind = 'sequence_gap_filtered') AS filtered,
+         sum(count) FILTER (kind = 'missing_rank') AS missing_ranks,
+         sum(records) FILTER (kind = 'missing_rank') AS missing_rank_records,
+         sum(count) FILTER (kind = 'empty_file') AS empty_files,
+         sum(count) FILTER (class = 'line' AND kind <> 'blank_line') AS lines_lost
+  FROM by_kind GROUP BY run)
 SELECT u.name AS run, coalesce(counted.records, 0)::BIGINT AS records,
-       coalesce(ring_overwrite, 0)::BIGINT AS ring_overwrite, coalesce(ring_overwrite_ranks, 0) AS ring_overwrite_ranks,
-       coalesce(sampled, 0)::BIGINT AS sampled, coalesce(sampled_ranks, 0) AS sampled_ranks,
-       coalesce(gaps_lost, 0)::BIGINT AS gaps_lost, coalesce(gaps_lost_ranks, 0) AS gaps_lost_ranks,
-       coalesce(last_interval, 0)::BIGINT AS last_interval, coalesce(last_interval_ranks, 0) AS last_interval_ranks,
+       coalesce(ring_overwrite, 0)::BIGINT AS ring_overwrite, coalesce(ring_overwrite_ranks, 0)::BIGINT AS ring_overwrite_ranks,
+       coalesce(sampled, 0)::BIGINT AS sampled, coalesce(sampled_ranks, 0)::BIGINT AS sampled_ranks,
+       coalesce(gaps_lost, 0)::BIGINT AS gaps_lost, coalesce(gaps_lost_ranks, 0)::BIGINT AS gaps_lost_ranks,
+       coalesce(last_interval, 0)::BIGINT AS last_interval, coalesce(last_interval_ranks, 0)::BIGINT AS last_interval_ranks,
        coalesce(filtered, 0)::BIGINT AS filtered,
        coalesce(missing_ranks, 0)::BIGINT AS missing_ranks,
        round(coalesce(missing_rank_records, 0))::BIGINT AS missing_rank_records,

@@ -123,7 +123,17 @@ CREATE TABLE operation_histogram (
 COMMENT ON TABLE operation_histogram IS 'How many rows of operation_record a series has with each execution time: an exact rollup, from which quantiles and bandwidths follow without reading the records';
 COMMENT ON COLUMN operation_histogram.operations IS 'sum them: large files are written in parts, and a time may come once for each part';
 
--- Rollups over all ranks of a run, made anew for a run after each ingest (rollups/cells.sql).
+-- What follows from all sources of a run, made anew for a run after each ingest (rollups/run.sql).
+CREATE TABLE place (
+  run INTEGER,
+  host VARCHAR,
+  pid UBIGINT,
+  global_rank BIGINT,
+  local_rank BIGINT,
+  communicators BIGINT,
+  basis VARCHAR);
+COMMENT ON TABLE place IS 'A process of a run, over all its communicators; read it through the view places';
+
 CREATE TABLE operation_cell (
   cell UINTEGER,
   run INTEGER,
@@ -365,7 +375,7 @@ CREATE VIEW p2p AS SELECT * EXCLUDE (kind, algorithm, protocol) FROM operations 
 COMMENT ON VIEW p2p IS 'Operation records of sends and receives';
 
 -- What no record says by itself, from looking over all communicators of a run.
-CREATE VIEW places AS
+CREATE VIEW place_by_communicators AS
 WITH member AS (
   SELECT f.run, p.host, p.pid, c.communicator, c.rank, k.n_ranks, nullif(k.name, 'unknown') AS name, k.id
   FROM communicator_rank c
@@ -407,6 +417,11 @@ JOIN counted ON counted.run = place.run
 JOIN run u ON u.run = place.run
 LEFT JOIN ranked ON ranked.run = place.run AND ranked.host IS NOT DISTINCT FROM place.host
                 AND ranked.pid IS NOT DISTINCT FROM place.pid;
+COMMENT ON VIEW place_by_communicators IS 'What the table place is made from: processes joined over all communicators of a run';
+
+CREATE VIEW places AS
+SELECT p.run AS run_number, u.name AS run, p.host, p.pid, p.global_rank, p.local_rank, p.communicators, p.basis
+FROM place p JOIN run u ON u.run = p.run;
 COMMENT ON VIEW places IS 'Processes with their global rank, joined over all communicators of a run';
 COMMENT ON COLUMN places.global_rank IS 'rank in the largest communicator that has all processes of the run; NULL where there is none';
 COMMENT ON COLUMN places.local_rank IS 'number of the process on its host by global rank: the GPU, where processes take GPUs in that order';

@@ -14,9 +14,9 @@ FROM operation_cell c JOIN run u ON u.run = c.run
 WHERE is_selected_run(u.name) AND is_selected_type(c.communicator_type)
   AND is_selected_operation(c.operation) AND is_selected_size(c.message_bytes)
 UNION ALL
-SELECT -1 - series, run, communicator_type, n_ranks, nnodes, kind, operation, message_bytes, algorithm,
-       protocol, rated, traffic_bytes, bus_factor
-FROM selected_series WHERE series IN (SELECT series FROM selected_irregular);
+SELECT DISTINCT -1 - series, run, communicator_type, n_ranks, nnodes, kind, operation, series_bytes,
+       algorithm, protocol, rated, series_traffic_bytes, series_bus_factor
+FROM selected_irregular;
 
 CREATE TEMP VIEW cell_count AS
 SELECT cell::BIGINT AS cell, message_bytes, operations, exec_time_us_sum, exec_time_us_min, exec_time_us_max

@@ -9,7 +9,10 @@ SELECT s.series, r.sequence, r.dump_timestamp_us, r.line,
        CASE WHEN s.rated AND r.exec_time_us > 0 AND r.busbw_gbs > 0 AND isfinite(r.busbw_gbs)
                  AND coalesce(r.message_bytes, 0) < 9223372036854775808
             THEN r.busbw_gbs * 1000 ELSE 0 END AS traffic_bytes,
-       1::DOUBLE AS bus_factor, 1::UINTEGER AS rate_time_us, r.busbw_gbs
+       1::DOUBLE AS bus_factor, 1::UINTEGER AS rate_time_us, r.busbw_gbs,
+       s.run, s.communicator_type, s.n_ranks, s.nnodes, s.kind, s.operation, s.algorithm, s.protocol, s.rated,
+       s.message_bytes AS series_bytes, s.traffic_bytes AS series_traffic_bytes,
+       s.bus_factor AS series_bus_factor
 FROM operation_record_irregular r JOIN selected_series s ON s.series = r.series
 WHERE is_selected_size(coalesce(r.message_bytes, s.message_bytes))
   AND is_selected_time(r.dump_timestamp_us);
@@ -36,4 +39,6 @@ JOIN operation_block b ON b.block = r.block
 JOIN selected_series s ON s.series = b.series
 WHERE is_selected_time(r.timestamp_key + b.timestamp_offset_us)
 UNION ALL
+SELECT series, sequence, dump_timestamp_us, line, message_bytes, exec_time_us, traffic_bytes, bus_factor,
+       rate_time_us, busbw_gbs
 FROM selected_irregular;

@@ -29,6 +29,12 @@ std::string Percent(double part) {
 }  // namespace
 
 Result<std::vector<std::string>> CoverageLines(Connection& connection, const std::string& run) {
+  // Mostly nothing is missing, and then there is nothing to sum up.
+  TELLTALE_ASSIGN(const int64_t losses,
+                  connection.QueryInteger(
+                      "SELECT count(*) FROM ingest_loss WHERE class <> 'note' AND kind NOT IN "
+                      "('blank_line', 'sequence_gap_filtered') OR kind = 'empty_file'"));
+  if (losses == 0) return std::vector<std::string>();
   TELLTALE_ASSIGN(const std::string sql, QueryText("collectives/coverage"));
   const std::array<Cell, 1> parameters = {run.empty() ? Cell() : Cell(run)};
   TELLTALE_ASSIGN(const Table table, connection.Query(sql, parameters));

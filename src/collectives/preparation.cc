@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "collectives/rank_skew.h"
 #include "collectives/rated_slots.h"
@@ -48,6 +49,18 @@ Status RunFile(Connection& connection, const std::string& name) {
 }  // namespace
 
 bool IsPrepared(std::string_view query) { return query == kSkew || SlotQueryOf(query) != nullptr; }
+
+Result<std::string> SqlOf(std::string_view query) {
+  TELLTALE_ASSIGN(std::string sql, QueryText(fmt::format("collectives/{}", query)));
+  std::vector<std::string> before;
+  if (query == kSkew) before = {"slots/skew_by_records"};
+  if (SlotQueryOf(query) != nullptr) before = {fmt::format("slots/{}", query), "slots/members"};
+  for (const std::string& name : before) {
+    TELLTALE_ASSIGN(const std::string text, QueryText(name));
+    sql.insert(0, text);
+  }
+  return sql;
+}
 
 Status Prepare(Store& store, Connection& connection, std::string_view query,
                const std::string& value) {

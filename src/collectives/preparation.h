@@ -14,6 +14,9 @@ namespace telltale::collectives {
 // The query's own parameters then go to its preparation.
 bool IsPrepared(std::string_view query);
 
+// The SQL that a query runs, its preparation's before its own: what Select() is given.
+Result<std::string> SqlOf(std::string_view query);
+
 // After Select() on the same connection. `value`: the query's parameter, empty if it was not given.
 Status Prepare(Store& store, Connection& connection, std::string_view query,
                const std::string& value);

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <limits>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
 #include "collectives/record_scan.h"
 #include "store/bulk_insert.h"
 #include "store/column_scan.h"
+#include "store/column_visit.h"
 #include "store/query.h"
 
 namespace telltale::collectives {
@@ -67,18 +70,13 @@ class Skew {
     MakeRows();
     if (!suits_) return false;
     times_.resize(cells_);
-    TELLTALE_TRY(ScanRecords(store_, thread_of_series_,
-                             by_time_ ? RecordFields::kTimestamp : RecordFields::kSequence,
-                             [&](size_t, const RecordSpan& span) { Put(span); }));
+    TELLTALE_TRY(PutRecords());
     for (const IrregularRecord& record : irregular_) {
       if (record.series < row_of_series_.size() && row_of_series_[record.series] != kNone) {
         PutTime(rows_[row_of_series_[record.series]], record.sequence, record.exec_time_us);
       }
     }
-    TELLTALE_TRY(OnScanThreads([&](size_t thread) -> Status {
-      for (size_t i = thread; i < groups_.size(); i += kScanThreads) Match(groups_[i]);
-      return {};
-    }));
+    ForEachBeside(groups_.size(), workers_, [&](size_t i) { Match(groups_[i]); });
     TELLTALE_TRY(WriteTable());
     return true;
   }
@@ -140,8 +138,7 @@ class Skew {
         });
   }
 
-  // A row for each rank of each group, with as many times as the group has sequence numbers. A
-  // thread has whole rows, so that no time is written by two.
+  // A row for each rank of each group, with as many times as the group has sequence numbers.
   void MakeRows() {
     WidenByIrregular();
     std::sort(series_.begin(), series_.end(), [](const SeriesRow& a, const SeriesRow& b) {
@@ -151,8 +148,7 @@ class Skew {
     uint32_t most_series = 0;
     for (const SeriesRow& series : series_) most_series = std::max(most_series, series.series);
     row_of_series_.assign(size_t{most_series} + 1, kNone);
-    thread_of_series_.assign(size_t{most_series} + 1, kNoThread);
-    std::vector<uint32_t> first_series;  // of each row
+    chosen_.assign(size_t{most_series} + 1, false);
     for (const SeriesRow& series : series_) {
       const bool same_group = !rows_.empty() && rows_.back().communicator == series.communicator &&
                               rows_.back().operation == series.operation;
@@ -165,21 +161,13 @@ class Skew {
         row.operation = series.operation;
         row.rank = series.rank;
         row.group = static_cast<uint32_t>(groups_.size() - 1);
-        first_series.push_back(series.series);
       }
       Group& group = groups_.back();
       group.end_row = rows_.size();
       group.first_sequence = std::min(group.first_sequence, series.first_sequence);
       group.last_sequence = std::max(group.last_sequence, series.last_sequence);
       row_of_series_[series.series] = static_cast<uint32_t>(rows_.size() - 1);
-    }
-    if (rows_.empty()) return;
-    std::vector<uint32_t> ordered = first_series;
-    const auto middle = ordered.begin() + static_cast<std::ptrdiff_t>(ordered.size() / 2);
-    std::nth_element(ordered.begin(), middle, ordered.end());
-    for (const SeriesRow& series : series_) {
-      const uint32_t first = first_series[row_of_series_[series.series]];
-      thread_of_series_[series.series] = first < *middle ? 0 : 1;
+      chosen_[series.series] = true;
     }
     constexpr uint64_t kMostCells = uint64_t{1} << 28;
     for (const Group& group : groups_) {
@@ -214,19 +202,51 @@ class Skew {
     time = std::max(time, exec_time_us);
   }
 
-  void Put(const RecordSpan& span) {
+  // A record comes once for each rank, operation and sequence number, but where files overlap: then
+  // two workers may put a time to one place, and the longer one must stay. Only if so was found the
+  // slower way is taken, over all once more.
+  Status PutRecords() {
+    TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
+    workers_ = workers - 1;
+    const RecordFields fields = by_time_ ? RecordFields::kTimestamp : RecordFields::kSequence;
+    std::vector<uint64_t> put(workers);
+    TELLTALE_TRY(ScanRecords(store_, chosen_, fields, [&](size_t worker, const RecordSpan& span) {
+      put[worker] += Put(span, [](uint32_t& place, uint32_t time) {
+        const std::atomic_ref<uint32_t> at(place);
+        at.store(std::max(at.load(std::memory_order_relaxed), time), std::memory_order_relaxed);
+      });
+    }));
+    const uint64_t all = std::accumulate(put.begin(), put.end(), uint64_t{0});
+    const auto none = static_cast<uint64_t>(std::count(times_.begin(), times_.end(), 0U));
+    if (all == times_.size() - none) return {};
+    return ScanRecords(store_, chosen_, fields, [&](size_t, const RecordSpan& span) {
+      (void)Put(span, [](uint32_t& place, uint32_t time) {
+        const std::atomic_ref<uint32_t> at(place);
+        uint32_t old = at.load();
+        while (old < time && !at.compare_exchange_weak(old, time)) {
+        }
+      });
+    });
+  }
+
+  // How many records had a time.
+  template <typename PutTime>
+  uint64_t Put(const RecordSpan& span, const PutTime& put_time) {
     const Row& row = rows_[row_of_series_[span.series]];
     const auto first = static_cast<int64_t>(groups_[row.group].first_sequence);
     uint32_t* const times = times_.data() + row.begin;
     const int64_t offset = span.sequence_offset - first;
+    uint64_t put = 0;
     for (size_t i = 0; i < span.count; ++i) {
       if (by_time_) {
         const int64_t us = span.timestamp_key[i] + span.timestamp_offset_us;
         if (us < since_us_ || us >= until_us_) continue;
       }
-      uint32_t& time = times[span.sequence_key[i] + offset];
-      time = std::max(time, span.exec_time_us[i]);
+      if (span.exec_time_us[i] == 0) continue;
+      put_time(times[span.sequence_key[i] + offset], span.exec_time_us[i]);
+      ++put;
     }
+    return put;
   }
 
   // Longest and shortest time of each operation over the ranks, then each rank against them; a part
@@ -334,7 +354,8 @@ class Skew {
   std::vector<Row> rows_;
   std::vector<Group> groups_;
   std::vector<uint32_t> row_of_series_;
-  ThreadOfSeries thread_of_series_;
+  ChosenSeries chosen_;
+  size_t workers_ = 1;
   size_t cells_ = 0;
   std::vector<uint32_t> times_;  // of all rows; 0: no record
 };

@@ -4,13 +4,14 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
-#include <unordered_map>
+#include <map>
+#include <memory>
 
 #include "collectives/record_scan.h"
 #include "store/bandwidth_counts.h"
 #include "store/bulk_insert.h"
 #include "store/column_scan.h"
+#include "store/column_visit.h"
 
 namespace telltale::collectives {
 namespace {
@@ -27,43 +28,69 @@ struct SlotOfSeries {
 struct SlotBin {
   uint32_t slot = 0;
   int64_t bin = 0;
-  bool operator==(const SlotBin&) const = default;
-};
-struct SlotBinHash {
-  size_t operator()(const SlotBin& at) const {
-    return (static_cast<size_t>(at.bin) * 0x9E3779B97F4A7C15U) ^ (size_t{at.slot} << 20);
-  }
 };
 
-// The bandwidths of each slot and bin that one thread counted.
+// The bandwidths of each slot and bin that one worker counted.
 class SlotCounts {
  public:
   BandwidthCounts& At(const SlotBin& at) {
-    const auto [place, is_new] = index_.try_emplace(at, counts_.size());
-    if (is_new) {
-      counts_.emplace_back();
-      bins_.push_back(at);
+    if (at.slot >= slots_.size()) slots_.resize(at.slot + 1);
+    Slot& slot = slots_[at.slot];
+    std::unique_ptr<BandwidthCounts>* place = nullptr;
+    if (at.bin >= 0 && at.bin < kNearBins) {
+      const auto bin = static_cast<size_t>(at.bin);
+      if (bin >= slot.near.size()) slot.near.resize(bin + 1);
+      place = &slot.near[bin];
+    } else {
+      place = &slot.far[at.bin];
     }
-    return counts_[place->second];
+    if (*place == nullptr) *place = std::make_unique<BandwidthCounts>();
+    return **place;
   }
+
   void Add(SlotCounts&& other) {
-    for (size_t i = 0; i < other.counts_.size(); ++i) {
-      BandwidthCounts& counts = At(other.bins_[i]);
-      if (counts.empty()) {
-        counts = std::move(other.counts_[i]);
+    other.ForEach([&](const SlotBin& at, std::unique_ptr<BandwidthCounts>& theirs) {
+      BandwidthCounts& ours = At(at);
+      if (ours.empty()) {
+        std::swap(ours, *theirs);
       } else {
-        counts.Add(other.counts_[i]);
+        ours.Add(*theirs);
       }
+    });
+  }
+
+  // By slot and bin.
+  template <typename Visit>
+  void ForEach(const Visit& visit) {
+    for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+      const auto visit_bin = [&](int64_t bin, std::unique_ptr<BandwidthCounts>& counts) {
+        if (counts != nullptr && !counts->empty()) visit(SlotBin{slot, bin}, counts);
+      };
+      for (size_t bin = 0; bin < slots_[slot].near.size(); ++bin) {
+        visit_bin(static_cast<int64_t>(bin), slots_[slot].near[bin]);
+      }
+      for (auto& [bin, counts] : slots_[slot].far) visit_bin(bin, counts);
     }
   }
-  size_t size() const { return counts_.size(); }
-  const SlotBin& bin(size_t i) const { return bins_[i]; }
-  const BandwidthCounts& counts(size_t i) const { return counts_[i]; }
 
  private:
-  std::unordered_map<SlotBin, size_t, SlotBinHash> index_;
-  std::vector<BandwidthCounts> counts_;
-  std::vector<SlotBin> bins_;
+  static constexpr int64_t kNearBins = 4096;
+  struct Slot {
+    std::vector<std::unique_ptr<BandwidthCounts>> near;  // by bin
+    std::map<int64_t, std::unique_ptr<BandwidthCounts>> far;
+  };
+  std::vector<Slot> slots_;
+};
+
+// What one worker does; where it counted last, as the next records mostly belong there too.
+struct Worker {
+  SlotCounts counts;
+  BandwidthCounts* last = nullptr;
+  uint32_t slot = kNoSlot;
+  BandwidthFormula formula;
+  uint32_t formula_number = 0;
+  int64_t bin_begin = 0;
+  int64_t bin_end = 0;
 };
 
 int64_t FloorDivide(int64_t value, int64_t width) {
@@ -78,23 +105,24 @@ class Rater {
   Status Rate() {
     TELLTALE_TRY(LoadTimes());
     TELLTALE_TRY(LoadSeries());
+    TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
+    workers_.resize(workers);
     if (bins_ == Bins::kNone && !by_time_) {
-      TELLTALE_TRY(ScanHistogram(store_, thread_of_series_,
-                                 [&](size_t thread, uint32_t series, const uint32_t* exec_time_us,
+      TELLTALE_TRY(ScanHistogram(store_, chosen_,
+                                 [&](size_t worker, uint32_t series, const uint32_t* exec_time_us,
                                      const uint32_t* operations, size_t count) {
-                                   AddCounts(counts_[thread], series_[series], exec_time_us,
+                                   AddCounts(workers_[worker], series_[series], exec_time_us,
                                              operations, count);
                                  }));
     } else {
       const bool timestamps = by_time_ || bins_ == Bins::kTime;
       TELLTALE_TRY(ScanRecords(
-          store_, thread_of_series_,
-          timestamps ? RecordFields::kTimestamp : RecordFields::kSequence,
-          [&](size_t thread, const RecordSpan& span) { AddSpan(counts_[thread], span); }));
+          store_, chosen_, timestamps ? RecordFields::kTimestamp : RecordFields::kSequence,
+          [&](size_t worker, const RecordSpan& span) { AddSpan(workers_[worker], span); }));
     }
     TELLTALE_TRY(AddIrregular());
-    for (size_t i = 1; i < kScanThreads; ++i) counts_[0].Add(std::move(counts_[i]));
-    TELLTALE_TRY(Summarise());
+    for (size_t i = 1; i < workers; ++i) workers_[0].counts.Add(std::move(workers_[i].counts));
+    Summarise();
     return WriteTable();
   }
 
@@ -110,10 +138,8 @@ class Rater {
     return {};
   }
 
-  // Halves of the series, in the order of their numbers: records lie in about that order.
   Status LoadSeries() {
-    std::vector<uint32_t> numbers;
-    TELLTALE_TRY(ScanColumns(
+    return ScanColumns(
         connection_,
         "SELECT series, slot, traffic_bytes, bus_factor, origin, width FROM slot_series",
         [&](std::span<const void* const> columns, size_t rows) {
@@ -128,51 +154,66 @@ class Rater {
             if (!formula.IsRated()) continue;
             if (series[i] >= series_.size()) series_.resize(series[i] + 1);
             series_[series[i]] = {slot[i], formula, origin[i], std::max<int64_t>(width[i], 1)};
-            numbers.push_back(series[i]);
+            if (series[i] >= chosen_.size()) chosen_.resize(series[i] + 1);
+            chosen_[series[i]] = true;
           }
-        }));
-    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-    std::nth_element(numbers.begin(), middle, numbers.end());
-    thread_of_series_.assign(series_.size(), kNoThread);
-    for (auto number = numbers.begin(); number != numbers.end(); ++number) {
-      thread_of_series_[*number] = number < middle ? 0 : 1;
-    }
-    return {};
+        });
   }
 
-  static void AddCounts(SlotCounts& into, const SlotOfSeries& series, const uint32_t* exec_time_us,
+  static void AddCounts(Worker& worker, const SlotOfSeries& series, const uint32_t* exec_time_us,
                         const uint32_t* operations, size_t count) {
-    BandwidthCounts& counts = into.At({series.slot, 0});
+    BandwidthCounts& counts = worker.counts.At({series.slot, 0});
     const uint32_t formula = counts.NumberOf(series.formula);
     for (size_t i = 0; i < count; ++i) {
       if (exec_time_us[i] > 0) counts.Add(formula, exec_time_us[i], operations[i]);
     }
   }
 
-  // Values mostly rise through a span, so that the bin seldom changes.
-  void AddSpan(SlotCounts& into, const RecordSpan& span) const {
+  void AddSpan(Worker& worker, const RecordSpan& span) const {
     const SlotOfSeries& series = series_[span.series];
+    if (worker.slot != series.slot || !(worker.formula == series.formula)) {
+      worker.slot = series.slot;
+      worker.formula = series.formula;
+      worker.last = nullptr;
+    }
+    if (!by_time_) return AddRange(worker, series, span, 0, span.count);
+    const auto is_selected = [&](size_t i) {
+      const int64_t us = span.timestamp_key[i] + span.timestamp_offset_us;
+      return us >= since_us_ && us < until_us_;
+    };
+    for (size_t begin = 0; begin < span.count;) {
+      size_t end = begin;
+      while (end < span.count && is_selected(end)) ++end;
+      AddRange(worker, series, span, begin, end);
+      begin = end + 1;
+    }
+  }
+
+  // Values mostly rise through a span, so that many records in a row go to one bin.
+  void AddRange(Worker& worker, const SlotOfSeries& series, const RecordSpan& span, size_t begin,
+                size_t end) const {
     const bool by_sequence = bins_ == Bins::kSequence;
-    const uint32_t* keys = by_sequence ? span.sequence_key : span.timestamp_key;
-    const int64_t offset = by_sequence ? span.sequence_offset : span.timestamp_offset_us;
-    BandwidthCounts* counts = nullptr;
-    uint32_t formula = 0;
-    int64_t bin_begin = 0;
-    int64_t bin_end = 0;
-    for (size_t i = 0; i < span.count; ++i) {
-      if (by_time_) {
-        const int64_t us = span.timestamp_key[i] + span.timestamp_offset_us;
-        if (us < since_us_ || us >= until_us_) continue;
+    const uint32_t* const keys = by_sequence ? span.sequence_key : span.timestamp_key;
+    const int64_t offset =
+        (by_sequence ? span.sequence_offset : span.timestamp_offset_us) - series.origin;
+    while (begin < end) {
+      const int64_t value = bins_ == Bins::kNone ? 0 : keys[begin] + offset;
+      if (worker.last == nullptr || value < worker.bin_begin || value >= worker.bin_end) {
+        const int64_t bin = FloorDivide(value, series.width);
+        worker.last = &worker.counts.At({series.slot, bin});
+        worker.formula_number = worker.last->NumberOf(series.formula);
+        worker.bin_begin = bin * series.width;
+        worker.bin_end = worker.bin_begin + series.width;
       }
-      const int64_t value = bins_ == Bins::kNone ? 0 : keys[i] + offset - series.origin;
-      if (counts == nullptr || value < bin_begin || value >= bin_end) {
-        const int64_t bin = bins_ == Bins::kNone ? 0 : FloorDivide(value, series.width);
-        counts = &into.At({series.slot, bin});
-        formula = counts->NumberOf(series.formula);
-        bin_begin = bin * series.width;
-        bin_end = bin_begin + series.width;
+      size_t bin_end = end;
+      if (bins_ != Bins::kNone) {
+        const int64_t from = worker.bin_begin - offset;
+        const int64_t to = worker.bin_end - offset;
+        bin_end = begin + 1;
+        while (bin_end < end && keys[bin_end] >= from && keys[bin_end] < to) ++bin_end;
       }
-      if (span.exec_time_us[i] > 0) counts->Add(formula, span.exec_time_us[i], 1);
+      worker.last->AddEach(worker.formula_number, span.exec_time_us + begin, bin_end - begin);
+      begin = bin_end;
     }
   }
 
@@ -196,21 +237,21 @@ class Rater {
             const BandwidthFormula formula = {traffic_bytes[i], bus_factor[i]};
             if (!formula.IsRated() || rate_time_us[i] == 0) continue;
             BandwidthCounts& counts =
-                counts_[0].At({slot[i], FloorDivide(from_origin[i], width[i])});
+                workers_[0].counts.At({slot[i], FloorDivide(from_origin[i], width[i])});
             counts.Add(counts.NumberOf(formula), rate_time_us[i], 1);
           }
         });
   }
 
-  Status Summarise() {
-    summaries_.resize(counts_[0].size());
-    return OnScanThreads([&](size_t thread) -> Status {
-      for (size_t i = thread; i < summaries_.size(); i += kScanThreads) {
-        const BandwidthCounts& counts = counts_[0].counts(i);
-        if (!counts.empty()) summaries_[i] = counts.Summarise();
-      }
-      return {};
+  void Summarise() {
+    std::vector<const BandwidthCounts*> counts;
+    workers_[0].counts.ForEach([&](const SlotBin& at, std::unique_ptr<BandwidthCounts>& found) {
+      rated_.push_back(at);
+      counts.push_back(found.get());
     });
+    summaries_.resize(counts.size());
+    ForEachBeside(counts.size(), workers_.size() - 1,
+                  [&](size_t i) { summaries_[i] = counts[i]->Summarise(); });
   }
 
   Status WriteTable() {
@@ -238,12 +279,11 @@ class Rater {
       size_t row = 0;
       for (; row < capacity && next < summaries_.size(); ++next) {
         const BandwidthSummary& summary = summaries_[next];
-        if (summary.n == 0) continue;
         const auto put = [&](size_t column, double value) {
           static_cast<double*>(columns[column])[row] = value;
         };
-        static_cast<uint32_t*>(columns[0])[row] = counts_[0].bin(next).slot;
-        static_cast<int64_t*>(columns[1])[row] = counts_[0].bin(next).bin;
+        static_cast<uint32_t*>(columns[0])[row] = rated_[next].slot;
+        static_cast<int64_t*>(columns[1])[row] = rated_[next].bin;
         static_cast<uint64_t*>(columns[2])[row] = summary.n;
         for (size_t i = 0; i < summary.quantiles.size(); ++i) put(3 + i, summary.quantiles[i]);
         put(10, summary.mean);
@@ -266,9 +306,10 @@ class Rater {
   int64_t since_us_ = kEarliest;
   int64_t until_us_ = kLatest;
   std::vector<SlotOfSeries> series_;  // by number
-  ThreadOfSeries thread_of_series_;
-  std::array<SlotCounts, kScanThreads> counts_;
-  std::vector<BandwidthSummary> summaries_;
+  ChosenSeries chosen_;
+  std::vector<Worker> workers_;
+  std::vector<SlotBin> rated_;
+  std::vector<BandwidthSummary> summaries_;  // of rated_
 };
 
 }  // namespace

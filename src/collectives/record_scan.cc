@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <thread>
 
 #include "store/column_scan.h"
+#include "store/column_visit.h"
 
 namespace telltale::collectives {
 namespace {
+
+constexpr unsigned kSeriesShift = 16;  // of a block's number
 
 // Offsets of all blocks, found by series and number in it.
 class Blocks {
@@ -30,7 +34,7 @@ class Blocks {
           for (size_t i = 0; i < rows; ++i) offsets.push_back({sequence[i], timestamp[i]});
         }));
     for (const int64_t block : blocks) {
-      const auto series = static_cast<size_t>(block >> kShift);
+      const auto series = static_cast<size_t>(block >> kSeriesShift);
       if (series + 2 > first_.size()) first_.resize(series + 2);
       first_[series + 1] = std::max(first_[series + 1], (static_cast<size_t>(block) & kNumber) + 1);
     }
@@ -42,34 +46,27 @@ class Blocks {
 
   const Offsets& Of(int64_t block) const { return offsets_[Place(block)]; }
 
-  static uint32_t Series(int64_t block) { return static_cast<uint32_t>(block >> kShift); }
-  static constexpr unsigned kShift = 16;
-
  private:
-  static constexpr size_t kNumber = (size_t{1} << kShift) - 1;
+  static constexpr size_t kNumber = (size_t{1} << kSeriesShift) - 1;
   size_t Place(int64_t block) const {
-    return first_[static_cast<size_t>(block >> kShift)] + (static_cast<size_t>(block) & kNumber);
+    return first_[static_cast<size_t>(block >> kSeriesShift)] +
+           (static_cast<size_t>(block) & kNumber);
   }
   std::vector<size_t> first_;  // place of a series' first block
   std::vector<Offsets> offsets_;
 };
 
-// The series of a thread lie from `first` on and before `end`.
-struct SeriesRange {
-  uint64_t first = 0;
-  uint64_t end = 0;
-};
-SeriesRange RangeOf(const ThreadOfSeries& thread_of_series, size_t thread) {
-  const auto is_own = [&](uint8_t of) { return of == thread; };
-  const auto first = std::find_if(thread_of_series.begin(), thread_of_series.end(), is_own);
-  const auto last = std::find_if(thread_of_series.rbegin(), thread_of_series.rend(), is_own);
-  if (first == thread_of_series.end()) return {};
-  return {static_cast<uint64_t>(first - thread_of_series.begin()),
-          static_cast<uint64_t>(thread_of_series.rend() - last)};
+bool IsChosen(const ChosenSeries& chosen, uint32_t series) {
+  return series < chosen.size() && chosen[series];
 }
 
-bool Owns(const ThreadOfSeries& thread_of_series, size_t thread, uint32_t series) {
-  return series < thread_of_series.size() && thread_of_series[series] == thread;
+// What leaves out the rows before and behind the chosen series; empty where all may be read.
+std::string RangeCondition(const ChosenSeries& chosen, const char* column, unsigned shift) {
+  const auto first = std::find(chosen.begin(), chosen.end(), true);
+  const auto end = std::find(chosen.rbegin(), chosen.rend(), true).base();
+  return fmt::format("{0} >= {1} AND {0} < {2}", column,
+                     static_cast<uint64_t>(first - chosen.begin()) << shift,
+                     static_cast<uint64_t>(std::max(end, first) - chosen.begin()) << shift);
 }
 
 // Splits a chunk where the value of its first column changes.
@@ -85,69 +82,66 @@ void ForEachRun(const T* values, size_t rows, const OnRun& on_run) {
 
 }  // namespace
 
-Status OnScanThreads(const std::function<Status(size_t thread)>& work) {
-  std::array<Status, kScanThreads> statuses;
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < kScanThreads; ++i) {
-    threads.emplace_back([&, i] { statuses[i] = work(i); });
-  }
-  statuses[0] = work(0);
-  for (std::thread& thread : threads) thread.join();
-  for (const Status& status : statuses) TELLTALE_TRY(status);
-  return {};
-}
-
-Status ScanRecords(Store& store, const ThreadOfSeries& thread_of_series, RecordFields fields,
-                   const std::function<void(size_t thread, const RecordSpan& span)>& on_span) {
+Status ScanRecords(Store& store, const ChosenSeries& chosen, RecordFields fields,
+                   const OnSpan& on_span) {
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store.Connect());
   Blocks blocks;
   TELLTALE_TRY(blocks.Load(*connection));
   const bool timestamps = fields == RecordFields::kTimestamp;
-  return OnScanThreads([&](size_t thread) -> Status {
-    const SeriesRange range = RangeOf(thread_of_series, thread);
-    if (range.first == range.end) return {};
-    TELLTALE_ASSIGN(const std::unique_ptr<Connection> own, store.Connect());
-    const std::string sql = fmt::format(
-        "SELECT block, exec_time_us, sequence_key{} FROM operation_record "
-        "WHERE block >= {} AND block < {}",
-        timestamps ? ", timestamp_key" : "", range.first << Blocks::kShift,
-        range.end << Blocks::kShift);
-    return ScanColumns(*own, sql, [&](std::span<const void* const> columns, size_t rows) {
-      const auto* block = static_cast<const int64_t*>(columns[0]);
-      const auto* time = static_cast<const uint32_t*>(columns[1]);
-      const auto* sequence = static_cast<const uint32_t*>(columns[2]);
-      const auto* timestamp = timestamps ? static_cast<const uint32_t*>(columns[3]) : nullptr;
-      ForEachRun(block, rows, [&](size_t begin, size_t end) {
-        const uint32_t series = Blocks::Series(block[begin]);
-        if (!Owns(thread_of_series, thread, series)) return;
-        const Blocks::Offsets& offsets = blocks.Of(block[begin]);
-        on_span(thread, {series, end - begin, time + begin, sequence + begin, offsets.sequence,
-                         timestamps ? timestamp + begin : nullptr, offsets.timestamp_us});
+  constexpr std::array kColumns = {VisitedColumn{"block", ColumnType::kInt64},
+                                   VisitedColumn{"exec_time_us", ColumnType::kUInt32},
+                                   VisitedColumn{"sequence_key", ColumnType::kUInt32},
+                                   VisitedColumn{"timestamp_key", ColumnType::kUInt32}};
+  return VisitColumns(
+      *connection, "operation_record", RangeCondition(chosen, "block", kSeriesShift),
+      std::span(kColumns).first(timestamps ? 4 : 3),
+      [&](size_t worker, std::span<const void* const> columns, size_t rows) {
+        const auto* block = static_cast<const int64_t*>(columns[0]);
+        const auto* time = static_cast<const uint32_t*>(columns[1]);
+        const auto* sequence = static_cast<const uint32_t*>(columns[2]);
+        const auto* timestamp = timestamps ? static_cast<const uint32_t*>(columns[3]) : nullptr;
+        ForEachRun(block, rows, [&](size_t begin, size_t end) {
+          const auto series = static_cast<uint32_t>(block[begin] >> kSeriesShift);
+          if (!IsChosen(chosen, series)) return;
+          const Blocks::Offsets& offsets = blocks.Of(block[begin]);
+          on_span(worker, {series, end - begin, time + begin, sequence + begin, offsets.sequence,
+                           timestamps ? timestamp + begin : nullptr, offsets.timestamp_us});
+        });
       });
-    });
-  });
 }
 
-Status ScanHistogram(Store& store, const ThreadOfSeries& thread_of_series,
-                     const OnCounts& on_counts) {
-  return OnScanThreads([&](size_t thread) -> Status {
-    const SeriesRange range = RangeOf(thread_of_series, thread);
-    if (range.first == range.end) return {};
-    TELLTALE_ASSIGN(const std::unique_ptr<Connection> own, store.Connect());
-    const std::string sql = fmt::format(
-        "SELECT series, exec_time_us, operations FROM operation_histogram "
-        "WHERE series >= {} AND series < {}",
-        range.first, range.end);
-    return ScanColumns(*own, sql, [&](std::span<const void* const> columns, size_t rows) {
-      const auto* series = static_cast<const uint32_t*>(columns[0]);
-      const auto* time = static_cast<const uint32_t*>(columns[1]);
-      const auto* operations = static_cast<const uint32_t*>(columns[2]);
-      ForEachRun(series, rows, [&](size_t begin, size_t end) {
-        if (!Owns(thread_of_series, thread, series[begin])) return;
-        on_counts(thread, series[begin], time + begin, operations + begin, end - begin);
+Status ScanHistogram(Store& store, const ChosenSeries& chosen, const OnCounts& on_counts) {
+  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store.Connect());
+  constexpr std::array kColumns = {VisitedColumn{"series", ColumnType::kUInt32},
+                                   VisitedColumn{"exec_time_us", ColumnType::kUInt32},
+                                   VisitedColumn{"operations", ColumnType::kUInt32}};
+  return VisitColumns(
+      *connection, "operation_histogram", RangeCondition(chosen, "series", 0), kColumns,
+      [&](size_t worker, std::span<const void* const> columns, size_t rows) {
+        const auto* series = static_cast<const uint32_t*>(columns[0]);
+        const auto* time = static_cast<const uint32_t*>(columns[1]);
+        const auto* operations = static_cast<const uint32_t*>(columns[2]);
+        ForEachRun(series, rows, [&](size_t begin, size_t end) {
+          if (!IsChosen(chosen, series[begin])) return;
+          on_counts(worker, series[begin], time + begin, operations + begin, end - begin);
+        });
       });
-    });
-  });
+}
+
+void ForEachBeside(size_t count, size_t threads, const std::function<void(size_t i)>& work) {
+  constexpr size_t kAtOnce = 16;
+  std::atomic<size_t> next = 0;
+  const auto take = [&] {
+    for (;;) {
+      const size_t begin = next.fetch_add(kAtOnce);
+      if (begin >= count) return;
+      for (size_t i = begin; i < std::min(begin + kAtOnce, count); ++i) work(i);
+    }
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min(threads, count / kAtOnce + 1); ++i) others.emplace_back(take);
+  take();
+  for (std::thread& other : others) other.join();
 }
 
 }  // namespace telltale::collectives

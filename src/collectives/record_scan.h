@@ -1,22 +1,18 @@
 #pragma once
 
-// A pass over operation records by two threads, each with the series that are its own: for
+// Passes over the records, or their times, of chosen series on all of DuckDB's threads: for
 // questions that need every record, where joins of all of them in SQL would take seconds.
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <vector>
 
 #include "store/store.h"
 
 namespace telltale::collectives {
 
-constexpr size_t kScanThreads = 2;
-
-// Which thread gets the records of a series, by its number; kNoThread: they are passed over.
-constexpr uint8_t kNoThread = std::numeric_limits<uint8_t>::max();
-using ThreadOfSeries = std::vector<uint8_t>;
+// By the number of a series, whether it is chosen.
+using ChosenSeries = std::vector<bool>;
 
 // Records of one series that lie behind each other: value = key + offset, for each of `count`.
 struct RecordSpan {
@@ -31,19 +27,19 @@ struct RecordSpan {
 
 enum class RecordFields { kSequence, kTimestamp };  // kTimestamp: both
 
-// Calls `on_span(thread, span)`: for each thread in the order in which records lie, the threads
-// beside each other. Irregular records are not among them.
-Status ScanRecords(Store& store, const ThreadOfSeries& thread_of_series, RecordFields fields,
-                   const std::function<void(size_t thread, const RecordSpan& span)>& on_span);
-
-// Rows of operation_histogram in the same way: `on_count(thread, series, exec_time_us, operations,
-// count)`.
-using OnCounts = std::function<void(size_t thread, uint32_t series, const uint32_t* exec_time_us,
+// A worker is a thread; there are at most VisitWorkers() of them, which work at the same time. A
+// series' records may come to several.
+using OnSpan = std::function<void(size_t worker, const RecordSpan& span)>;
+using OnCounts = std::function<void(size_t worker, uint32_t series, const uint32_t* exec_time_us,
                                     const uint32_t* operations, size_t count)>;
-Status ScanHistogram(Store& store, const ThreadOfSeries& thread_of_series,
-                     const OnCounts& on_counts);
 
-// Runs `work(thread)` on kScanThreads threads; the first error, if there is one.
-Status OnScanThreads(const std::function<Status(size_t thread)>& work);
+// Irregular records are not among them.
+Status ScanRecords(Store& store, const ChosenSeries& chosen, RecordFields fields,
+                   const OnSpan& on_span);
+// Rows of operation_histogram.
+Status ScanHistogram(Store& store, const ChosenSeries& chosen, const OnCounts& on_counts);
+
+// Runs `work(i)` for each i below `count` on `threads` threads.
+void ForEachBeside(size_t count, size_t threads, const std::function<void(size_t i)>& work);
 
 }  // namespace telltale::collectives

@@ -139,16 +139,71 @@ Result<std::string> Statements(Connection& connection, const Filter& filter,
   return fmt::format("SET VARIABLE {} = {};\n", filter.variable, text);
 }
 
-// They are not after an ingest that was stopped before its end.
-Result<bool> CellsAreUpToDate(Connection& connection) {
+struct StoreState {
+  // They are not after an ingest that was stopped before its end.
+  bool cells_up_to_date = false;
+  bool irregular = false;  // whether there are irregular records
+};
+Result<StoreState> StateOf(Connection& connection) {
   TELLTALE_ASSIGN(
-      const int64_t stale,
-      connection.QueryInteger(
-          "SELECT count(*) FROM (SELECT run, count(*) AS sources, max(source) AS last_source "
-          "                      FROM source GROUP BY run) s "
-          "LEFT JOIN operation_cell_basis b USING (run) "
-          "WHERE (s.sources, s.last_source) IS DISTINCT FROM (b.sources, b.last_source)"));
-  return stale == 0;
+      const Table table,
+      connection.Query(
+          "SELECT NOT EXISTS (FROM (SELECT run, count(*) AS sources, max(source) AS last_source "
+          "                         FROM source GROUP BY run) s "
+          "  LEFT JOIN operation_cell_basis b USING (run) "
+          "  WHERE (s.sources, s.last_source) IS DISTINCT FROM (b.sources, b.last_source)), "
+          "EXISTS (FROM operation_record_irregular)"));
+  return StoreState{std::get<bool>(table.rows[0][0]), std::get<bool>(table.rows[0][1])};
+}
+
+// A statement "CREATE TEMP VIEW name AS …", or of a table or macro.
+struct Definition {
+  std::string name;
+  std::string text;
+};
+
+bool IsOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Of a name that is defined already the first definition stays.
+void AddDefinitions(std::string_view sql, std::vector<Definition>& definitions) {
+  constexpr std::string_view kBegin = "CREATE TEMP ";
+  constexpr std::string_view kEnd = ";\n";
+  for (size_t begin = sql.find(kBegin); begin != std::string_view::npos;) {
+    const size_t end = std::min(sql.find(kEnd, begin), sql.size() - kEnd.size()) + kEnd.size();
+    const std::string_view text = sql.substr(begin, end - begin);
+    const size_t name = text.find(' ', kBegin.size()) + 1;
+    size_t name_end = name;
+    while (IsOfName(text[name_end])) ++name_end;
+    Definition definition{std::string(text.substr(name, name_end - name)), std::string(text)};
+    const bool is_new =
+        std::none_of(definitions.begin(), definitions.end(),
+                     [&](const Definition& other) { return other.name == definition.name; });
+    if (is_new) definitions.push_back(std::move(definition));
+    begin = sql.find(kBegin, end);
+  }
+}
+
+bool Names(std::string_view sql, std::string_view name) {
+  for (size_t at = sql.find(name); at != std::string_view::npos; at = sql.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !IsOfName(sql[at - 1])) && (end == sql.size() || !IsOfName(sql[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The definitions that `sql` names, and those that they name: each costs time, and definitions name
+// only those before them.
+std::string WhatIsNamed(const std::vector<Definition>& definitions, std::string_view sql) {
+  std::string named;
+  std::string read(sql);
+  for (auto definition = definitions.rbegin(); definition != definitions.rend(); ++definition) {
+    if (!sql.empty() && !Names(read, definition->name)) continue;
+    named.insert(0, definition->text);
+    read += definition->text;
+  }
+  return named;
 }
 
 }  // namespace
@@ -171,7 +226,7 @@ std::optional<uint64_t> BytesOf(std::string_view text) {
   return *number << shift;
 }
 
-Status Select(Connection& connection, const FilterValues& values) {
+Status Select(Connection& connection, const FilterValues& values, std::string_view sql) {
   std::string variables;
   bool by_time = false;
   bool by_domain = false;
@@ -186,18 +241,19 @@ Status Select(Connection& connection, const FilterValues& values) {
     by_place |= filter.is_place;
   }
   if (!variables.empty()) TELLTALE_TRY(connection.Run(variables));
-  bool cells = !by_time && !by_domain && !by_place;
-  if (cells) {
-    TELLTALE_ASSIGN(cells, CellsAreUpToDate(connection));
-  }
+  TELLTALE_ASSIGN(const StoreState state, StateOf(connection));
+  const bool cells = !by_time && !by_domain && !by_place && state.cells_up_to_date;
+  std::vector<Definition> definitions;
   for (const char* name :
        {"selection/filters", by_domain ? "selection/nvlink_domains" : "selection/types",
-        "selection/series", "selection/records", by_time ? "selection/between" : "selection/whole",
+        "selection/series", state.irregular ? "" : "selection/no_irregular", "selection/records",
+        by_time ? "selection/between" : "selection/whole",
         cells ? "selection/cells" : "selection/cells_of_series"}) {
-    TELLTALE_ASSIGN(const std::string sql, QueryText(name));
-    TELLTALE_TRY(connection.Run(sql));
+    if (*name == '\0') continue;
+    TELLTALE_ASSIGN(const std::string text, QueryText(name));
+    AddDefinitions(text, definitions);
   }
-  return {};
+  return connection.Run(WhatIsNamed(definitions, sql));
 }
 
 }  // namespace telltale::collectives

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/database.h"
@@ -39,9 +40,9 @@ std::span<const Filter> Filters();
 // leaves everything in; one with several leaves what fits any of them.
 using FilterValues = std::vector<std::vector<std::string>>;
 
-// Checks the values and makes the temporary tables and views on this connection. A value that
-// cannot be understood is an error that names the option.
-Status Select(Connection& connection, const FilterValues& values);
+// Checks the values and makes the temporary tables and views on this connection that `sql` reads;
+// all of them if it is empty. A value that cannot be understood is an error that names the option.
+Status Select(Connection& connection, const FilterValues& values, std::string_view sql = {});
 
 // Bytes from "4096", "64K", "2M", "1G", "1T" (binary units, also written KiB or KB).
 std::optional<uint64_t> BytesOf(std::string_view text);

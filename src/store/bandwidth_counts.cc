@@ -2,134 +2,205 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <tuple>
 #include <utility>
 
 namespace telltale {
 namespace {
 
-constexpr uint64_t kMostDirect = 4096;
+constexpr size_t kMostPages = 2048;
 constexpr uint32_t kManyNear = 4096;
+constexpr size_t kFewestToCompact = 4096;
+constexpr size_t kManyFormulas = 8;
+
+// std::round() for values from 0 on, without a call.
+double Rounded(double value) {
+  constexpr double kWhole = 4503599627370496;  // 2^52: all larger values are whole
+  if (!(value < kWhole)) return value;
+  const auto floor = static_cast<double>(static_cast<int64_t>(value));
+  return floor + (value - floor >= 0.5 ? 1 : 0);
+}
+
+// Values by rising bandwidth, and how often each came.
+class Quantiles {
+ public:
+  explicit Quantiles(uint64_t n) {
+    for (size_t i = 0; i < wanted_.size(); ++i) {
+      const uint64_t percent = kBandwidthPercents[i];
+      wanted_[i] = (n / 100) * percent + ((n % 100) * percent + 99) / 100;
+    }
+  }
+  void Add(double value, uint64_t operations) {
+    up_to_ += operations;
+    while (next_ < wanted_.size() && wanted_[next_] <= up_to_) values_[next_++] = value;
+  }
+  const std::array<double, kBandwidthPercents.size()>& values() const { return values_; }
+
+ private:
+  std::array<uint64_t, kBandwidthPercents.size()> wanted_{};
+  std::array<double, kBandwidthPercents.size()> values_{};
+  uint64_t up_to_ = 0;
+  size_t next_ = 0;
+};
+
+struct Counted {
+  double busbw_gbs = 0;
+  uint64_t operations = 0;
+};
+
+// By rising bandwidth.
+BandwidthSummary SummaryOf(const std::vector<Counted>& counted) {
+  BandwidthSummary summary;
+  double sum = 0;
+  for (const Counted& value : counted) {
+    summary.n += value.operations;
+    sum += value.busbw_gbs * static_cast<double>(value.operations);
+  }
+  summary.mean = sum / static_cast<double>(summary.n);
+  double squares = 0;
+  Quantiles quantiles(summary.n);
+  for (const Counted& value : counted) {
+    const double off = value.busbw_gbs - summary.mean;
+    squares += off * off * static_cast<double>(value.operations);
+    quantiles.Add(value.busbw_gbs, value.operations);
+  }
+  summary.quantiles = quantiles.values();
+  if (summary.n > 1) summary.stddev = std::sqrt(squares / static_cast<double>(summary.n - 1));
+  return summary;
+}
 
 }  // namespace
 
 double BandwidthFormula::BusbwGbs(uint32_t exec_time_us) const {
   const double busbw = traffic_bytes / 1e9 / (exec_time_us / 1e6) * bus_factor;
-  const double rounded = std::round(busbw * 1e6) / 1e6;
+  const double rounded = Rounded(busbw * 1e6) / 1e6;
   return std::isfinite(rounded) ? rounded : busbw;
-}
-
-void TimeTally::AddElsewhere(uint64_t key, uint64_t operations) {
-  if (key < kMostDirect && ++near_ > kManyNear) {
-    MakeDirect();
-    Add(key, operations);
-  } else {
-    AddHashed(key, operations);
-  }
-}
-
-void TimeTally::MakeDirect() {
-  direct_.resize(kMostDirect);
-  std::vector<Slot> old;
-  old.swap(slots_);
-  hashed_ = 0;
-  for (const Slot& slot : old) {
-    if (slot.key != 0) Add(slot.key, slot.operations);
-  }
-}
-
-void TimeTally::AddHashed(uint64_t key, uint64_t operations) {
-  if (hashed_ * 4 >= slots_.size() * 3) Grow();
-  Slot& slot = SlotOf(key);
-  if (slot.key == 0) {
-    slot.key = key;
-    ++hashed_;
-  }
-  slot.operations += operations;
-}
-
-TimeTally::Slot& TimeTally::SlotOf(uint64_t key) {
-  const size_t mask = slots_.size() - 1;
-  // The low bits of times are spread well enough by a multiplication (Fibonacci hashing).
-  size_t at = static_cast<size_t>((key * 0x9E3779B97F4A7C15U) >> 32) & mask;
-  while (slots_[at].key != 0 && slots_[at].key != key) at = (at + 1) & mask;
-  return slots_[at];
-}
-
-void TimeTally::Grow() {
-  constexpr size_t kFirstSize = 16;
-  std::vector<Slot> old(std::max(slots_.size() * 2, kFirstSize));
-  old.swap(slots_);
-  for (const Slot& slot : old) {
-    if (slot.key != 0) SlotOf(slot.key) = slot;
-  }
 }
 
 uint32_t BandwidthCounts::NumberOf(const BandwidthFormula& formula) {
   if (last_ < formulas_.size() && formulas_[last_] == formula) return last_;
-  const auto found = std::find(formulas_.begin(), formulas_.end(), formula);
-  last_ = static_cast<uint32_t>(found - formulas_.begin());
-  if (found == formulas_.end()) formulas_.push_back(formula);
+  if (formulas_.size() <= kManyFormulas) {
+    const auto found = std::find(formulas_.begin(), formulas_.end(), formula);
+    last_ = static_cast<uint32_t>(found - formulas_.begin());
+    if (found != formulas_.end()) return last_;
+  } else {
+    if (number_of_.empty()) {
+      for (uint32_t i = 0; i < formulas_.size(); ++i) number_of_.emplace(formulas_[i], i);
+    }
+    const auto [place, is_new] =
+        number_of_.emplace(formula, static_cast<uint32_t>(formulas_.size()));
+    last_ = place->second;
+    if (!is_new) return last_;
+  }
+  formulas_.push_back(formula);
   return last_;
 }
 
-void BandwidthCounts::Add(const BandwidthCounts& other) {
-  other.tally_.ForEach([&](uint64_t key, uint64_t operations) {
-    Add(NumberOf(other.formulas_[key >> 32]), static_cast<uint32_t>(key), operations);
-  });
+void BandwidthCounts::AddElsewhere(uint32_t formula, uint32_t exec_time_us, uint64_t operations) {
+  const size_t page = exec_time_us >> kPageBits;
+  if (formula == 0 && page < kMostPages && ++near_ > kManyNear) {
+    if (page >= pages_.size()) pages_.resize(page + 1);
+    pages_[page] = std::make_unique<Page>();
+    (*pages_[page])[exec_time_us & kPageMask] += operations;
+    return;
+  }
+  entries_.push_back({formula, exec_time_us, operations});
+  if (entries_.size() < std::max(compact_at_, kFewestToCompact)) return;
+  Compact(entries_);
+  compact_at_ = 2 * entries_.size();
 }
 
-// Ascending by bandwidth.
-std::vector<BandwidthCounts::Counted> BandwidthCounts::Sorted() const {
-  std::vector<Counted> sorted;
-  sorted.reserve(tally_.size());
-  if (formulas_.size() == 1) {
-    // Bandwidth falls as time rises, and integers sort faster.
-    std::vector<std::pair<uint32_t, uint64_t>> times;
-    times.reserve(tally_.size());
-    tally_.ForEach([&](uint64_t key, uint64_t operations) {
-      times.emplace_back(static_cast<uint32_t>(key), operations);
-    });
-    std::sort(times.begin(), times.end(),
-              [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (const auto& [time, operations] : times) {
-      sorted.push_back({formulas_[0].BusbwGbs(time), operations});
-    }
-    return sorted;
+// Sorts by formula and time, and puts equal ones together.
+void BandwidthCounts::Compact(std::vector<Entry>& entries) {
+  const auto before = [](const Entry& a, const Entry& b) {
+    return std::tie(a.formula, a.exec_time_us) < std::tie(b.formula, b.exec_time_us);
+  };
+  const auto not_before = [&](const Entry& a, const Entry& b) { return !before(a, b); };
+  if (std::adjacent_find(entries.begin(), entries.end(), not_before) == entries.end()) return;
+
+  uint32_t low = std::numeric_limits<uint32_t>::max();
+  uint32_t high = 0;
+  bool one_formula = true;
+  for (const Entry& entry : entries) {
+    low = std::min(low, entry.exec_time_us);
+    high = std::max(high, entry.exec_time_us);
+    one_formula &= entry.formula == entries[0].formula;
   }
-  tally_.ForEach([&](uint64_t key, uint64_t operations) {
-    sorted.push_back({formulas_[key >> 32].BusbwGbs(static_cast<uint32_t>(key)), operations});
-  });
-  std::sort(sorted.begin(), sorted.end(), [](const Counted& a, const Counted& b) {
-    return a.busbw_gbs != b.busbw_gbs ? a.busbw_gbs < b.busbw_gbs : a.operations < b.operations;
-  });
-  return sorted;
+  const uint64_t range = uint64_t{high} - low + 1;
+  // Counting beats sorting where times lie close together.
+  if (one_formula && range <= 16 * entries.size() + 4096) {
+    const uint32_t formula = entries[0].formula;
+    std::vector<uint64_t> counts(range);
+    for (const Entry& entry : entries) counts[entry.exec_time_us - low] += entry.operations;
+    entries.clear();
+    for (uint64_t i = 0; i < range; ++i) {
+      if (counts[i] > 0) entries.push_back({formula, static_cast<uint32_t>(low + i), counts[i]});
+    }
+    return;
+  }
+  std::sort(entries.begin(), entries.end(), before);
+  size_t last = 0;
+  for (size_t i = 1; i < entries.size(); ++i) {
+    if (before(entries[last], entries[i])) {
+      entries[++last] = entries[i];
+    } else {
+      entries[last].operations += entries[i].operations;
+    }
+  }
+  entries.resize(last + 1);
+}
+
+void BandwidthCounts::AddEach(uint32_t formula, const uint32_t* exec_time_us, size_t count) {
+  const std::unique_ptr<Page>* pages = pages_.data();
+  size_t page_count = formula == 0 ? pages_.size() : 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t time = exec_time_us[i];
+    const size_t page = time >> kPageBits;
+    if (page < page_count && pages[page] != nullptr && time > 0) {
+      ++(*pages[page])[time & kPageMask];
+    } else if (time > 0) {
+      AddElsewhere(formula, time, 1);
+      pages = pages_.data();
+      page_count = formula == 0 ? pages_.size() : 0;
+    }
+  }
+}
+
+void BandwidthCounts::Add(const BandwidthCounts& other) {
+  for (const Entry& entry : other.Sorted()) {
+    Add(NumberOf(other.formulas_[entry.formula]), entry.exec_time_us, entry.operations);
+  }
+}
+
+std::vector<BandwidthCounts::Entry> BandwidthCounts::Sorted() const {
+  std::vector<Entry> entries = entries_;
+  for (size_t page = 0; page < pages_.size(); ++page) {
+    if (pages_[page] == nullptr) continue;
+    for (size_t i = 0; i <= kPageMask; ++i) {
+      const uint64_t operations = (*pages_[page])[i];
+      if (operations == 0) continue;
+      entries.push_back({0, static_cast<uint32_t>(page << kPageBits | i), operations});
+    }
+  }
+  Compact(entries);
+  return entries;
 }
 
 BandwidthSummary BandwidthCounts::Summarise() const {
-  const std::vector<Counted> sorted = Sorted();
-  BandwidthSummary summary;
-  double sum = 0;
-  for (const Counted& value : sorted) {
-    summary.n += value.operations;
-    sum += value.busbw_gbs * static_cast<double>(value.operations);
+  const std::vector<Entry> sorted = Sorted();
+  std::vector<Counted> counted;
+  counted.reserve(sorted.size());
+  // Bandwidth falls as time rises.
+  for (auto entry = sorted.rbegin(); entry != sorted.rend(); ++entry) {
+    counted.push_back({formulas_[entry->formula].BusbwGbs(entry->exec_time_us), entry->operations});
   }
-  const uint64_t n = summary.n;
-  summary.mean = sum / static_cast<double>(n);
-  double squares = 0;
-  for (const Counted& value : sorted) {
-    const double off = value.busbw_gbs - summary.mean;
-    squares += off * off * static_cast<double>(value.operations);
+  if (sorted.front().formula != sorted.back().formula) {
+    std::sort(counted.begin(), counted.end(), [](const Counted& a, const Counted& b) {
+      return a.busbw_gbs != b.busbw_gbs ? a.busbw_gbs < b.busbw_gbs : a.operations < b.operations;
+    });
   }
-  if (n > 1) summary.stddev = std::sqrt(squares / static_cast<double>(n - 1));
-  size_t at = 0;
-  uint64_t up_to = sorted[0].operations;  // operations that are no faster than sorted[at]
-  for (size_t i = 0; i < kBandwidthPercents.size(); ++i) {
-    const uint64_t percent = kBandwidthPercents[i];
-    const uint64_t wanted = (n / 100) * percent + ((n % 100) * percent + 99) / 100;
-    while (up_to < wanted && at + 1 < sorted.size()) up_to += sorted[++at].operations;
-    summary.quantiles[i] = sorted[at].busbw_gbs;
-  }
-  return summary;
+  return SummaryOf(counted);
 }
 
 }  // namespace telltale

@@ -9,7 +9,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace telltale {
@@ -39,50 +42,6 @@ struct BandwidthSummary {
   std::optional<double> stddev;
 };
 
-// Counts by key: the number of the formula and the time, which is never 0. Where many records come,
-// their times are few and short mostly: those of the first formula are counted in place, all others
-// by open addressing.
-class TimeTally {
- public:
-  void Add(uint64_t key, uint64_t operations) {
-    if (key < direct_.size()) {
-      used_ += direct_[key] == 0 ? 1 : 0;
-      direct_[key] += operations;
-      return;
-    }
-    AddElsewhere(key, operations);
-  }
-
-  template <typename Visit>
-  void ForEach(const Visit& visit) const {
-    for (uint64_t key = 0; key < direct_.size(); ++key) {
-      if (direct_[key] > 0) visit(key, direct_[key]);
-    }
-    for (const Slot& slot : slots_) {
-      if (slot.key != 0) visit(slot.key, slot.operations);
-    }
-  }
-  size_t size() const { return used_ + hashed_; }
-
- private:
-  struct Slot {
-    uint64_t key = 0;
-    uint64_t operations = 0;
-  };
-
-  void AddElsewhere(uint64_t key, uint64_t operations);
-  void MakeDirect();
-  void AddHashed(uint64_t key, uint64_t operations);
-  Slot& SlotOf(uint64_t key);
-  void Grow();
-
-  std::vector<uint64_t> direct_;
-  size_t used_ = 0;    // in direct_
-  uint32_t near_ = 0;  // how often a key came that direct_ could hold, before there was one
-  std::vector<Slot> slots_;
-  size_t hashed_ = 0;  // in slots_
-};
-
 class BandwidthCounts {
  public:
   // The number by which times of this formula are added.
@@ -90,23 +49,49 @@ class BandwidthCounts {
 
   // `exec_time_us` and `operations` above 0, of a formula that is rated.
   void Add(uint32_t formula, uint32_t exec_time_us, uint64_t operations) {
-    tally_.Add(uint64_t{formula} << 32 | exec_time_us, operations);
+    const size_t page = exec_time_us >> kPageBits;
+    if (formula == 0 && page < pages_.size() && pages_[page] != nullptr) {
+      (*pages_[page])[exec_time_us & kPageMask] += operations;
+      return;
+    }
+    AddElsewhere(formula, exec_time_us, operations);
   }
   void Add(const BandwidthCounts& other);
+  // Each of the times once; those of 0 are passed over.
+  void AddEach(uint32_t formula, const uint32_t* exec_time_us, size_t count);
 
-  bool empty() const { return tally_.size() == 0; }
+  bool empty() const { return entries_.empty() && pages_.empty(); }
   BandwidthSummary Summarise() const;  // not of nothing
 
  private:
-  struct Counted {
-    double busbw_gbs = 0;
+  struct Entry {
+    uint32_t formula = 0;
+    uint32_t exec_time_us = 0;
     uint64_t operations = 0;
   };
-  std::vector<Counted> Sorted() const;
+  struct FormulaHash {
+    size_t operator()(const BandwidthFormula& formula) const {
+      return std::hash<double>()(formula.traffic_bytes) ^ std::hash<double>()(formula.bus_factor)
+                                                              << 1;
+    }
+  };
+  static constexpr unsigned kPageBits = 7;
+  static constexpr size_t kPageMask = (size_t{1} << kPageBits) - 1;
+  using Page = std::array<uint64_t, kPageMask + 1>;
+
+  void AddElsewhere(uint32_t formula, uint32_t exec_time_us, uint64_t operations);
+  static void Compact(std::vector<Entry>& entries);
+  std::vector<Entry> Sorted() const;
 
   std::vector<BandwidthFormula> formulas_;
+  std::unordered_map<BandwidthFormula, uint32_t, FormulaHash> number_of_;  // where they are many
   uint32_t last_ = 0;
-  TimeTally tally_;
+  // Where many records come, their times are few and short mostly: those of the first formula are
+  // counted in pages then. All others are kept, equal ones put together now and then.
+  std::vector<std::unique_ptr<Page>> pages_;
+  std::vector<Entry> entries_;
+  size_t compact_at_ = 0;  // how many entries are worth putting together
+  uint32_t near_ = 0;      // how often a time came that a page could hold
 };
 
 }  // namespace telltale

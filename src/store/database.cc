@@ -67,6 +67,8 @@ bool HasOwnCell(duckdb_type type) {
     case DUCKDB_TYPE_UBIGINT:
     case DUCKDB_TYPE_FLOAT:
     case DUCKDB_TYPE_DOUBLE:
+    case DUCKDB_TYPE_HUGEINT:
+    case DUCKDB_TYPE_UHUGEINT:
     case DUCKDB_TYPE_VARCHAR:
     case DUCKDB_TYPE_SQLNULL:
       return true;
@@ -83,6 +85,27 @@ std::string StringAt(duckdb_vector vector, idx_t row) {
 template <typename T>
 T At(duckdb_vector vector, idx_t row) {
   return static_cast<T*>(duckdb_vector_get_data(vector))[row];
+}
+
+__extension__ using UInt128 = unsigned __int128;
+
+std::string Digits(UInt128 value) {
+  std::string digits;
+  do {
+    digits += static_cast<char>('0' + static_cast<int>(value % 10));
+    value /= 10;
+  } while (value != 0);
+  std::reverse(digits.begin(), digits.end());
+  return digits;
+}
+
+BigInteger BigIntegerOf(duckdb_hugeint value) {
+  const auto bits = UInt128{static_cast<uint64_t>(value.upper)} << 64 | value.lower;
+  return {value.upper < 0 ? "-" + Digits(-bits) : Digits(bits)};
+}
+
+BigInteger BigIntegerOf(duckdb_uhugeint value) {
+  return {Digits(UInt128{value.upper} << 64 | value.lower)};
 }
 
 Cell CellAt(duckdb_vector vector, duckdb_type type, idx_t row) {
@@ -111,13 +134,13 @@ Cell CellAt(duckdb_vector vector, duckdb_type type, idx_t row) {
       return static_cast<double>(At<float>(vector, row));
     case DUCKDB_TYPE_DOUBLE:
       return At<double>(vector, row);
+    case DUCKDB_TYPE_HUGEINT:
+      return BigIntegerOf(At<duckdb_hugeint>(vector, row));
+    case DUCKDB_TYPE_UHUGEINT:
+      return BigIntegerOf(At<duckdb_uhugeint>(vector, row));
     default:
       return StringAt(vector, row);
   }
-}
-
-bool IsBigInteger(duckdb_type type) {
-  return type == DUCKDB_TYPE_HUGEINT || type == DUCKDB_TYPE_UHUGEINT;
 }
 
 // A prepared statement with its parameters bound.
@@ -369,14 +392,12 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
                   Statement::Prepare(handle_, sql, parameters));
   const idx_t column_count = duckdb_prepared_statement_column_count(statement->handle);
   std::vector<ColumnInfo> columns;
-  std::vector<bool> big(column_count);
   for (idx_t i = 0; i < column_count; ++i) {
     const char* name = duckdb_prepared_statement_column_name(statement->handle, i);
     const TypeHolder logical(duckdb_prepared_statement_column_logical_type(statement->handle, i));
     const duckdb_type type = duckdb_get_type_id(logical.type);
     columns.push_back({name != nullptr ? name : "", TypeName(logical.type, type)});
     duckdb_free(const_cast<char*>(name));
-    big[i] = IsBigInteger(type);
   }
   const duckdb_statement_type kind = duckdb_prepared_statement_type(statement->handle);
   if (kind == DUCKDB_STATEMENT_TYPE_SELECT) {
@@ -423,9 +444,6 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
       for (idx_t i = 0; i < column_count; ++i) {
         duckdb_vector vector = duckdb_data_chunk_get_vector(chunk, i);
         row[i] = CellAt(vector, types[i], r);
-        if (big[i] && std::holds_alternative<std::string>(row[i])) {
-          row[i] = BigInteger{std::get<std::string>(row[i])};
-        }
       }
       status = on_row(row);
     }

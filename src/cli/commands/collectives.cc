@@ -87,7 +87,9 @@ void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
   const std::vector<Cell> parameters = ParametersOf(head, options);
   const std::string sql = ValueOrThrow(QueryText(head.name));
   const OpenStore opened = OpenForReading(global);
-  if (const Status selected = collectives::Select(*opened.connection, options.filters); !selected) {
+  const std::string read = ValueOrThrow(collectives::SqlOf(options.query));
+  if (const Status selected = collectives::Select(*opened.connection, options.filters, read);
+      !selected) {
     throw CommandFailure(Visible(selected.error().message), kExitUsage);
   }
   const bool is_prepared = collectives::IsPrepared(options.query);

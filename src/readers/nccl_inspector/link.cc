@@ -583,7 +583,7 @@ Status RunLinker::Link() {
       connection_.Run("UPDATE communicator_rank SET communicator = member.communicator FROM member "
                       "WHERE member.communicator_rank = communicator_rank.communicator_rank"));
   TELLTALE_TRY(connection_.Run(fmt::format("SET VARIABLE rollup_run = {}", run_)));
-  TELLTALE_ASSIGN(const std::string rollups, QueryText("rollups/cells"));
+  TELLTALE_ASSIGN(const std::string rollups, QueryText("rollups/run"));
   return connection_.Run(rollups);
 }
 

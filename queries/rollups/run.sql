@@ -1,6 +1,12 @@
--- Makes the cells of a run anew from the rollups of its series: for all its sources, once communicators are
--- known.
+-- Makes anew what follows from all sources of a run, once its communicators are known: its places, and its
+-- cells from the rollups of its series.
 -- Variable: rollup_run.
+
+DELETE FROM place WHERE run = getvariable('rollup_run');
+INSERT INTO place
+SELECT run_number, host, pid, global_rank, local_rank, communicators, basis
+FROM place_by_communicators WHERE run_number = getvariable('rollup_run')
+ORDER BY global_rank, host, pid;
 
 DELETE FROM operation_cell_histogram
 WHERE cell IN (SELECT cell FROM operation_cell WHERE run = getvariable('rollup_run'));

@@ -1,0 +1,11 @@
+-- selected_irregular of records.sql for a store without such records: nothing is joined for them.
+
+CREATE TEMP VIEW selected_irregular AS
+SELECT NULL::INTEGER AS series, NULL::UBIGINT AS sequence, NULL::UBIGINT AS dump_timestamp_us,
+       NULL::UBIGINT AS line, NULL::UBIGINT AS message_bytes, NULL::UBIGINT AS exec_time_us,
+       NULL::DOUBLE AS traffic_bytes, NULL::DOUBLE AS bus_factor, NULL::UINTEGER AS rate_time_us,
+       NULL::DOUBLE AS busbw_gbs, NULL::VARCHAR AS run, NULL::VARCHAR AS communicator_type,
+       NULL::BIGINT AS n_ranks, NULL::UBIGINT AS nnodes, NULL::VARCHAR AS kind, NULL::VARCHAR AS operation,
+       NULL::VARCHAR AS algorithm, NULL::VARCHAR AS protocol, NULL::BOOLEAN AS rated,
+       NULL::UBIGINT AS series_bytes, NULL::DOUBLE AS series_traffic_bytes, NULL::DOUBLE AS series_bus_factor
+WHERE false;
