@@ -93,14 +93,13 @@ int main(int argc, char** argv) {
     }
     const bool reads_records =
         std::find(kReadRecords.begin(), kReadRecords.end(), query) != kReadRecords.end();
-    fmt::print(R"({{"name":"{}_{}","ours":{:.3g},"reference":null,"ratio":null,)"
-               R"("unit":"ms (process {:.3g})","target":"{}","command":"query_bench --runs {}"
+    fmt::print(
+        R"json({{"name":"{}_{}","ours":{:.3g},"reference":null,"ratio":null,)json"
+        R"json("unit":"ms (process {:.3g})","target":"{}","command":"query_bench --runs {}"}})json"
+        "\n",
+        option["--name"], query, telltale::bench::Median(answers),
+        telltale::bench::Median(processes), reads_records ? "<= 300" : "<= 50", runs);
+    (void)std::fflush(stdout);
   }
-})"
-               "\n",
-               option["--name"], query, telltale::bench::Median(answers),
-               telltale::bench::Median(processes), reads_records ? "<= 300" : "<= 50", runs);
-(void)std::fflush(stdout);
-}
-return 0;
+  return 0;
 }

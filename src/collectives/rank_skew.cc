@@ -208,7 +208,7 @@ class Skew {
   Status PutRecords() {
     TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
     workers_ = workers - 1;
-    const RecordFields fields = by_time_ ? RecordFields::kTimestamp : RecordFields::kSequence;
+    const RecordFields fields = {true, by_time_};
     std::vector<uint64_t> put(workers);
     TELLTALE_TRY(ScanRecords(store_, chosen_, fields, [&](size_t worker, const RecordSpan& span) {
       put[worker] += Put(span, [](uint32_t& place, uint32_t time) {

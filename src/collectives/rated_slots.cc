@@ -54,7 +54,7 @@ class SlotCounts {
       if (ours.empty()) {
         std::swap(ours, *theirs);
       } else {
-        ours.Add(*theirs);
+        ours.Add(std::move(*theirs));
       }
     });
   }
@@ -115,10 +115,10 @@ class Rater {
                                              operations, count);
                                  }));
     } else {
-      const bool timestamps = by_time_ || bins_ == Bins::kTime;
-      TELLTALE_TRY(ScanRecords(
-          store_, chosen_, timestamps ? RecordFields::kTimestamp : RecordFields::kSequence,
-          [&](size_t worker, const RecordSpan& span) { AddSpan(workers_[worker], span); }));
+      const RecordFields fields = {bins_ == Bins::kSequence, by_time_ || bins_ == Bins::kTime};
+      TELLTALE_TRY(ScanRecords(store_, chosen_, fields, [&](size_t worker, const RecordSpan& span) {
+        AddSpan(workers_[worker], span);
+      }));
     }
     TELLTALE_TRY(AddIrregular());
     for (size_t i = 1; i < workers; ++i) workers_[0].counts.Add(std::move(workers_[i].counts));
@@ -244,7 +244,7 @@ class Rater {
   }
 
   void Summarise() {
-    std::vector<const BandwidthCounts*> counts;
+    std::vector<BandwidthCounts*> counts;
     workers_[0].counts.ForEach([&](const SlotBin& at, std::unique_ptr<BandwidthCounts>& found) {
       rated_.push_back(at);
       counts.push_back(found.get());

@@ -87,25 +87,28 @@ Status ScanRecords(Store& store, const ChosenSeries& chosen, RecordFields fields
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store.Connect());
   Blocks blocks;
   TELLTALE_TRY(blocks.Load(*connection));
-  const bool timestamps = fields == RecordFields::kTimestamp;
-  constexpr std::array kColumns = {VisitedColumn{"block", ColumnType::kInt64},
-                                   VisitedColumn{"exec_time_us", ColumnType::kUInt32},
-                                   VisitedColumn{"sequence_key", ColumnType::kUInt32},
-                                   VisitedColumn{"timestamp_key", ColumnType::kUInt32}};
+  std::vector<VisitedColumn> visited = {{"block", ColumnType::kInt64},
+                                        {"exec_time_us", ColumnType::kUInt32}};
+  const size_t sequence_column = visited.size();
+  if (fields.sequence) visited.push_back({"sequence_key", ColumnType::kUInt32});
+  const size_t timestamp_column = visited.size();
+  if (fields.timestamp) visited.push_back({"timestamp_key", ColumnType::kUInt32});
   return VisitColumns(
-      *connection, "operation_record", RangeCondition(chosen, "block", kSeriesShift),
-      std::span(kColumns).first(timestamps ? 4 : 3),
+      *connection, "operation_record", RangeCondition(chosen, "block", kSeriesShift), visited,
       [&](size_t worker, std::span<const void* const> columns, size_t rows) {
         const auto* block = static_cast<const int64_t*>(columns[0]);
         const auto* time = static_cast<const uint32_t*>(columns[1]);
-        const auto* sequence = static_cast<const uint32_t*>(columns[2]);
-        const auto* timestamp = timestamps ? static_cast<const uint32_t*>(columns[3]) : nullptr;
+        const auto* sequence =
+            fields.sequence ? static_cast<const uint32_t*>(columns[sequence_column]) : nullptr;
+        const auto* timestamp =
+            fields.timestamp ? static_cast<const uint32_t*>(columns[timestamp_column]) : nullptr;
         ForEachRun(block, rows, [&](size_t begin, size_t end) {
           const auto series = static_cast<uint32_t>(block[begin] >> kSeriesShift);
           if (!IsChosen(chosen, series)) return;
           const Blocks::Offsets& offsets = blocks.Of(block[begin]);
-          on_span(worker, {series, end - begin, time + begin, sequence + begin, offsets.sequence,
-                           timestamps ? timestamp + begin : nullptr, offsets.timestamp_us});
+          on_span(worker, {series, end - begin, time + begin,
+                           fields.sequence ? sequence + begin : nullptr, offsets.sequence,
+                           fields.timestamp ? timestamp + begin : nullptr, offsets.timestamp_us});
         });
       });
 }

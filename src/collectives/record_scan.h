@@ -19,13 +19,16 @@ struct RecordSpan {
   uint32_t series = 0;
   size_t count = 0;
   const uint32_t* exec_time_us = nullptr;
-  const uint32_t* sequence_key = nullptr;
+  const uint32_t* sequence_key = nullptr;  // of the fields that were asked for
   int64_t sequence_offset = 0;
-  const uint32_t* timestamp_key = nullptr;  // only with RecordFields::kTimestamp
+  const uint32_t* timestamp_key = nullptr;
   int64_t timestamp_offset_us = 0;
 };
 
-enum class RecordFields { kSequence, kTimestamp };  // kTimestamp: both
+struct RecordFields {
+  bool sequence = false;
+  bool timestamp = false;
+};
 
 // A worker is a thread; there are at most VisitWorkers() of them, which work at the same time. A
 // series' records may come to several.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMostPages = 2048;
 constexpr uint32_t kManyNear = 4096;
+constexpr uint32_t kNearOfRecord = 15;  // where records come one by one, many more will
 constexpr size_t kFewestToCompact = 4096;
 constexpr size_t kManyFormulas = 8;
 
@@ -99,10 +100,10 @@ uint32_t BandwidthCounts::NumberOf(const BandwidthFormula& formula) {
 
 void BandwidthCounts::AddElsewhere(uint32_t formula, uint32_t exec_time_us, uint64_t operations) {
   const size_t page = exec_time_us >> kPageBits;
-  if (formula == 0 && page < kMostPages && ++near_ > kManyNear) {
+  if (operations == 1 && formula == 0 && page < kMostPages && ++near_ > kManyNear) {
     if (page >= pages_.size()) pages_.resize(page + 1);
     pages_[page] = std::make_unique<Page>();
-    (*pages_[page])[exec_time_us & kPageMask] += operations;
+    CountOne(*pages_[page], exec_time_us);
     return;
   }
   entries_.push_back({formula, exec_time_us, operations});
@@ -131,7 +132,8 @@ void BandwidthCounts::Compact(std::vector<Entry>& entries) {
   // Counting beats sorting where times lie close together.
   if (one_formula && range <= 16 * entries.size() + 4096) {
     const uint32_t formula = entries[0].formula;
-    std::vector<uint64_t> counts(range);
+    static thread_local std::vector<uint64_t> counts;
+    counts.assign(range, 0);
     for (const Entry& entry : entries) counts[entry.exec_time_us - low] += entry.operations;
     entries.clear();
     for (uint64_t i = 0; i < range; ++i) {
@@ -158,8 +160,9 @@ void BandwidthCounts::AddEach(uint32_t formula, const uint32_t* exec_time_us, si
     const uint32_t time = exec_time_us[i];
     const size_t page = time >> kPageBits;
     if (page < page_count && pages[page] != nullptr && time > 0) {
-      ++(*pages[page])[time & kPageMask];
+      CountOne(*pages[page], time);
     } else if (time > 0) {
+      near_ += kNearOfRecord;
       AddElsewhere(formula, time, 1);
       pages = pages_.data();
       page_count = formula == 0 ? pages_.size() : 0;
@@ -167,35 +170,39 @@ void BandwidthCounts::AddEach(uint32_t formula, const uint32_t* exec_time_us, si
   }
 }
 
-void BandwidthCounts::Add(const BandwidthCounts& other) {
-  for (const Entry& entry : other.Sorted()) {
-    Add(NumberOf(other.formulas_[entry.formula]), entry.exec_time_us, entry.operations);
-  }
+void BandwidthCounts::Add(BandwidthCounts&& other) {
+  other.Gather();
+  std::vector<uint32_t> number;  // here of the other's formulas
+  for (const BandwidthFormula& formula : other.formulas_) number.push_back(NumberOf(formula));
+  for (Entry& entry : other.entries_) entry.formula = number[entry.formula];
+  entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
+  if (entries_.size() < std::max(compact_at_, kFewestToCompact)) return;
+  Compact(entries_);
+  compact_at_ = 2 * entries_.size();
 }
 
-std::vector<BandwidthCounts::Entry> BandwidthCounts::Sorted() const {
-  std::vector<Entry> entries = entries_;
+void BandwidthCounts::Gather() {
   for (size_t page = 0; page < pages_.size(); ++page) {
     if (pages_[page] == nullptr) continue;
     for (size_t i = 0; i <= kPageMask; ++i) {
       const uint64_t operations = (*pages_[page])[i];
       if (operations == 0) continue;
-      entries.push_back({0, static_cast<uint32_t>(page << kPageBits | i), operations});
+      entries_.push_back({0, static_cast<uint32_t>(page << kPageBits | i), operations});
     }
   }
-  Compact(entries);
-  return entries;
+  pages_.clear();
+  Compact(entries_);
 }
 
-BandwidthSummary BandwidthCounts::Summarise() const {
-  const std::vector<Entry> sorted = Sorted();
-  std::vector<Counted> counted;
-  counted.reserve(sorted.size());
+BandwidthSummary BandwidthCounts::Summarise() {
+  Gather();
+  static thread_local std::vector<Counted> counted;
+  counted.clear();
   // Bandwidth falls as time rises.
-  for (auto entry = sorted.rbegin(); entry != sorted.rend(); ++entry) {
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
     counted.push_back({formulas_[entry->formula].BusbwGbs(entry->exec_time_us), entry->operations});
   }
-  if (sorted.front().formula != sorted.back().formula) {
+  if (entries_.front().formula != entries_.back().formula) {
     std::sort(counted.begin(), counted.end(), [](const Counted& a, const Counted& b) {
       return a.busbw_gbs != b.busbw_gbs ? a.busbw_gbs < b.busbw_gbs : a.operations < b.operations;
     });

@@ -50,18 +50,18 @@ class BandwidthCounts {
   // `exec_time_us` and `operations` above 0, of a formula that is rated.
   void Add(uint32_t formula, uint32_t exec_time_us, uint64_t operations) {
     const size_t page = exec_time_us >> kPageBits;
-    if (formula == 0 && page < pages_.size() && pages_[page] != nullptr) {
-      (*pages_[page])[exec_time_us & kPageMask] += operations;
-      return;
+    if (operations == 1 && formula == 0 && page < pages_.size() && pages_[page] != nullptr) {
+      CountOne(*pages_[page], exec_time_us);
+    } else {
+      AddElsewhere(formula, exec_time_us, operations);
     }
-    AddElsewhere(formula, exec_time_us, operations);
   }
-  void Add(const BandwidthCounts& other);
+  void Add(BandwidthCounts&& other);
   // Each of the times once; those of 0 are passed over.
   void AddEach(uint32_t formula, const uint32_t* exec_time_us, size_t count);
 
   bool empty() const { return entries_.empty() && pages_.empty(); }
-  BandwidthSummary Summarise() const;  // not of nothing
+  BandwidthSummary Summarise();  // not of nothing
 
  private:
   struct Entry {
@@ -77,11 +77,17 @@ class BandwidthCounts {
   };
   static constexpr unsigned kPageBits = 7;
   static constexpr size_t kPageMask = (size_t{1} << kPageBits) - 1;
-  using Page = std::array<uint64_t, kPageMask + 1>;
+  using Page = std::array<uint32_t, kPageMask + 1>;  // half as large counts stay in caches longer
 
+  void CountOne(Page& page, uint32_t exec_time_us) {
+    if (++page[exec_time_us & kPageMask] == 0) {
+      entries_.push_back({0, exec_time_us, uint64_t{1} << 32});
+    }
+  }
   void AddElsewhere(uint32_t formula, uint32_t exec_time_us, uint64_t operations);
   static void Compact(std::vector<Entry>& entries);
-  std::vector<Entry> Sorted() const;
+  // All that was counted, sorted, in entries_.
+  void Gather();
 
   std::vector<BandwidthFormula> formulas_;
   std::unordered_map<BandwidthFormula, uint32_t, FormulaHash> number_of_;  // where they are many

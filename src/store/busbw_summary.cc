@@ -83,7 +83,7 @@ void Combine(duckdb_aggregate_state* sources, duckdb_aggregate_state* targets, i
     if (target.counts == nullptr) {
       std::swap(source.counts, target.counts);
     } else {
-      target.counts->Add(*source.counts);
+      target.counts->Add(std::move(*source.counts));
     }
   }
 }
@@ -94,7 +94,7 @@ void SetNull(duckdb_vector vector, idx_t row) {
 }
 
 // Writes one row of the result.
-void Write(const BandwidthCounts& counts, duckdb_vector result, idx_t row) {
+void Write(BandwidthCounts& counts, duckdb_vector result, idx_t row) {
   const BandwidthSummary summary = counts.Summarise();
   const auto child = [&](size_t field) { return duckdb_struct_vector_get_child(result, field); };
   const auto set = [&](size_t field, double value) {
