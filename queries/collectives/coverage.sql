@@ -27,7 +27,8 @@ per_communicator AS (
 by_kind AS (
   SELECT l.run, l.kind, l.class, sum(l.count) AS count, count(DISTINCT l.communicator_rank) AS ranks,
          sum(l.count * p.per_rank) AS records
-  FROM ingest_loss l LEFT JOIN per_communicator p ON l.kind = 'missing_rank' AND p.communicator = l.communicator
+  FROM ingest_loss l
+  LEFT JOIN per_communicator p ON p.communicator = CASE WHEN l.kind = 'missing_rank' THEN l.communicator END
   GROUP BY l.run, l.kind, l.class),
 lost AS (
   SELECT run,

@@ -1,5 +1,7 @@
 -- Makes anew what follows from all sources of a run, once its communicators are known: its places, and its
 -- cells from the rollups of its series.
+-- Leaves the temporary table rollup_cell with the series of each cell, from which RollUpRun() counts
+-- operation_cell_histogram.
 -- Variable: rollup_run.
 
 DELETE FROM place WHERE run = getvariable('rollup_run');
@@ -38,14 +40,7 @@ GROUP BY communicator_type, n_ranks, nnodes, kind, operation, message_bytes, alg
 INSERT INTO operation_cell
 SELECT cell, getvariable('rollup_run')::INTEGER, * EXCLUDE (cell, members) FROM rollup_cell ORDER BY cell;
 
-INSERT INTO operation_cell_histogram
-SELECT m.cell, h.exec_time_us, sum(h.operations)::UBIGINT
-FROM operation_histogram h
-JOIN (SELECT cell, unnest(members) AS series FROM rollup_cell) m ON m.series = h.series
-GROUP BY m.cell, h.exec_time_us ORDER BY m.cell, h.exec_time_us;
-
 INSERT INTO operation_cell_basis
 SELECT run, count(*), max(source) FROM source WHERE run = getvariable('rollup_run') GROUP BY run;
 
 DROP TABLE rollup_series;
-DROP TABLE rollup_cell;

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "readers/nccl_inspector/loss_kinds.h"
+#include "readers/nccl_inspector/roll_up.h"
 #include "readers/nccl_inspector/sequence_set.h"
 #include "store/bulk_insert.h"
-#include "store/query.h"
 
 namespace telltale::nccl_inspector {
 namespace {
@@ -579,12 +579,9 @@ Status RunLinker::Link() {
     TELLTALE_TRY(members->Append(row));
   }
   TELLTALE_TRY(members->Close());
-  TELLTALE_TRY(
-      connection_.Run("UPDATE communicator_rank SET communicator = member.communicator FROM member "
-                      "WHERE member.communicator_rank = communicator_rank.communicator_rank"));
-  TELLTALE_TRY(connection_.Run(fmt::format("SET VARIABLE rollup_run = {}", run_)));
-  TELLTALE_ASSIGN(const std::string rollups, QueryText("rollups/run"));
-  return connection_.Run(rollups);
+  return connection_.Run(
+      "UPDATE communicator_rank SET communicator = member.communicator FROM member "
+      "WHERE member.communicator_rank = communicator_rank.communicator_rank");
 }
 
 }  // namespace
@@ -594,7 +591,9 @@ Status LinkRuns(Store& store, std::span<const int64_t> runs) {
   for (const int64_t run : runs) {
     TELLTALE_TRY(connection->Run("BEGIN"));
     RunLinker linker(store, *connection, run);
-    if (const Status status = linker.Link(); !status) {
+    Status status = linker.Link();
+    if (status) status = RollUpRun(*connection, run);
+    if (!status) {
       (void)connection->Run("ROLLBACK");
       return status;
     }
