@@ -163,10 +163,7 @@ class Rater {
   static void AddCounts(Worker& worker, const SlotOfSeries& series, const uint32_t* exec_time_us,
                         const uint32_t* operations, size_t count) {
     BandwidthCounts& counts = worker.counts.At({series.slot, 0});
-    const uint32_t formula = counts.NumberOf(series.formula);
-    for (size_t i = 0; i < count; ++i) {
-      if (exec_time_us[i] > 0) counts.Add(formula, exec_time_us[i], operations[i]);
-    }
+    counts.AddCounted(counts.NumberOf(series.formula), exec_time_us, operations, count);
   }
 
   void AddSpan(Worker& worker, const RecordSpan& span) const {

@@ -107,6 +107,10 @@ void BandwidthCounts::AddElsewhere(uint32_t formula, uint32_t exec_time_us, uint
     return;
   }
   entries_.push_back({formula, exec_time_us, operations});
+  CompactIfMany();
+}
+
+void BandwidthCounts::CompactIfMany() {
   if (entries_.size() < std::max(compact_at_, kFewestToCompact)) return;
   Compact(entries_);
   compact_at_ = 2 * entries_.size();
@@ -170,15 +174,22 @@ void BandwidthCounts::AddEach(uint32_t formula, const uint32_t* exec_time_us, si
   }
 }
 
+void BandwidthCounts::AddCounted(uint32_t formula, const uint32_t* exec_time_us,
+                                 const uint32_t* operations, size_t count) {
+  if (entries_.empty()) entries_.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (exec_time_us[i] > 0) entries_.push_back({formula, exec_time_us[i], operations[i]});
+  }
+  CompactIfMany();
+}
+
 void BandwidthCounts::Add(BandwidthCounts&& other) {
   other.Gather();
   std::vector<uint32_t> number;  // here of the other's formulas
   for (const BandwidthFormula& formula : other.formulas_) number.push_back(NumberOf(formula));
   for (Entry& entry : other.entries_) entry.formula = number[entry.formula];
   entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
-  if (entries_.size() < std::max(compact_at_, kFewestToCompact)) return;
-  Compact(entries_);
-  compact_at_ = 2 * entries_.size();
+  CompactIfMany();
 }
 
 void BandwidthCounts::Gather() {

@@ -59,6 +59,9 @@ class BandwidthCounts {
   void Add(BandwidthCounts&& other);
   // Each of the times once; those of 0 are passed over.
   void AddEach(uint32_t formula, const uint32_t* exec_time_us, size_t count);
+  // Each of the times as often as it came; those of 0 are passed over.
+  void AddCounted(uint32_t formula, const uint32_t* exec_time_us, const uint32_t* operations,
+                  size_t count);
 
   bool empty() const { return entries_.empty() && pages_.empty(); }
   BandwidthSummary Summarise();  // not of nothing
@@ -86,6 +89,7 @@ class BandwidthCounts {
   }
   void AddElsewhere(uint32_t formula, uint32_t exec_time_us, uint64_t operations);
   static void Compact(std::vector<Entry>& entries);
+  void CompactIfMany();
   // All that was counted, sorted, in entries_.
   void Gather();
 
