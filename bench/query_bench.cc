@@ -94,8 +94,8 @@ int main(int argc, char** argv) {
     const bool reads_records =
         std::find(kReadRecords.begin(), kReadRecords.end(), query) != kReadRecords.end();
     fmt::print(
-        R"json({{"name":"{}_{}","ours":{:.3g},"reference":null,"ratio":null,)json"
-        R"json("unit":"ms (process {:.3g})","target":"{}","command":"query_bench --runs {}"}})json"
+        R"json({{"name":"{}_{}","ours":{:.1f},"reference":null,"ratio":null,)json"
+        R"json("unit":"ms (process {:.0f})","target":"{}","command":"query_bench --runs {}"}})json"
         "\n",
         option["--name"], query, telltale::bench::Median(answers),
         telltale::bench::Median(processes), reads_records ? "<= 300" : "<= 50", runs);

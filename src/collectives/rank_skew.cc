@@ -5,6 +5,7 @@
 #include <atomic>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <tuple>
 #include <vector>
 
@@ -39,7 +40,9 @@ struct Group {
   size_t end_row = 0;
   uint64_t first_sequence = std::numeric_limits<uint64_t>::max();
   uint64_t last_sequence = 0;
-  size_t length() const { return last_sequence - first_sequence + 1; }
+  size_t length() const {
+    return first_sequence > last_sequence ? 0 : last_sequence - first_sequence + 1;
+  }
 };
 
 struct SeriesRow {
@@ -235,6 +238,7 @@ class Skew {
     const Row& row = rows_[row_of_series_[span.series]];
     const auto first = static_cast<int64_t>(groups_[row.group].first_sequence);
     uint32_t* const times = times_.data() + row.begin;
+    const size_t length = groups_[row.group].length();
     const int64_t offset = span.sequence_offset - first;
     uint64_t put = 0;
     for (size_t i = 0; i < span.count; ++i) {
@@ -243,7 +247,12 @@ class Skew {
         if (us < since_us_ || us >= until_us_) continue;
       }
       if (span.exec_time_us[i] == 0) continue;
-      put_time(times[span.sequence_key[i] + offset], span.exec_time_us[i]);
+      const auto at = static_cast<size_t>(span.sequence_key[i] + offset);
+      if (at >= length) {
+        throw std::runtime_error(fmt::format(
+            "the store is damaged: series {} has more records than it says", span.series));
+      }
+      put_time(times[at], span.exec_time_us[i]);
       ++put;
     }
     return put;

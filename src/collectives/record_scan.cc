@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <stdexcept>
 #include <thread>
 
 #include "store/column_scan.h"
@@ -44,7 +45,13 @@ class Blocks {
     return {};
   }
 
-  const Offsets& Of(int64_t block) const { return offsets_[Place(block)]; }
+  const Offsets& Of(int64_t block) const {
+    const auto series = static_cast<size_t>(block >> kSeriesShift);
+    if (series + 1 >= first_.size() || Place(block) >= first_[series + 1]) {
+      throw std::runtime_error(fmt::format("the store is damaged: there is no block {}", block));
+    }
+    return offsets_[Place(block)];
+  }
 
  private:
   static constexpr size_t kNumber = (size_t{1} << kSeriesShift) - 1;

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
-#include <new>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -29,6 +29,7 @@ duckdb_type DuckDbType(ColumnType type) {
 
 struct Visit {
   const OnVisit* on_visit = nullptr;
+  size_t most_workers = 0;
   std::mutex mutex;
   std::vector<std::thread::id> workers;
 
@@ -38,6 +39,7 @@ struct Visit {
     for (size_t i = 0; i < workers.size(); ++i) {
       if (workers[i] == self) return i;
     }
+    if (workers.size() == most_workers) throw std::runtime_error("more threads than DuckDB has");
     workers.push_back(self);
     return workers.size() - 1;
   }
@@ -57,8 +59,8 @@ void Take(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_vector resu
   std::memset(duckdb_vector_get_data(result), 0, rows * sizeof(bool));
   try {
     (*visit.on_visit)(visit.Worker(), std::span(columns.data(), count), rows);
-  } catch (const std::bad_alloc&) {
-    duckdb_scalar_function_set_error(info, "out of memory");
+  } catch (const std::exception& error) {
+    duckdb_scalar_function_set_error(info, error.what());
   }
 }
 
@@ -76,6 +78,7 @@ Status VisitColumns(Connection& connection, const std::string& table, const std:
   // DuckDB keeps the function, but nothing calls it again.
   Visit visit;
   visit.on_visit = &on_visit;
+  TELLTALE_ASSIGN(visit.most_workers, VisitWorkers(connection));
   const std::string name = fmt::format("telltale_visit_{}", next_function++);
   duckdb_scalar_function function = duckdb_create_scalar_function();
   duckdb_scalar_function_set_name(function, name.c_str());

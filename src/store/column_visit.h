@@ -27,7 +27,8 @@ using OnVisit =
 Result<size_t> VisitWorkers(Connection& connection);
 
 // Visits all rows that fit `where`, which is an SQL condition that leaves out what need not be read
-// (rows beside it may be visited too). The columns must not hold NULL.
+// (rows beside it may be visited too). The columns must not hold NULL. An exception of `on_visit`
+// ends the visit with its text.
 Status VisitColumns(Connection& connection, const std::string& table, const std::string& where,
                     std::span<const VisitedColumn> columns, const OnVisit& on_visit);
 
