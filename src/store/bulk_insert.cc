@@ -15,6 +15,8 @@ duckdb_type DuckDbType(ColumnType type) {
       return DUCKDB_TYPE_UINTEGER;
     case ColumnType::kInt64:
       return DUCKDB_TYPE_BIGINT;
+    case ColumnType::kDouble:
+      return DUCKDB_TYPE_DOUBLE;
     case ColumnType::kUInt64:
       break;
   }

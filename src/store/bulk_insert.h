@@ -16,7 +16,7 @@ struct _duckdb_appender;
 
 namespace telltale {
 
-enum class ColumnType { kUInt32, kInt64, kUInt64 };
+enum class ColumnType { kUInt32, kInt64, kUInt64, kDouble };
 
 class BulkInsert {
  public:

@@ -165,7 +165,10 @@ Status Store::FindNextIds() {
       {"communicator", "communicator"},
       {"communicator_rank", "communicator_rank"},
       {"series", "operation_series"},
-      {"counter", "operation_counter"}};
+      {"counter", "operation_counter"},
+      {"trace_process", "trace_process"},
+      {"track", "track"},
+      {"name", "event_name"}};
   std::string sql = "SELECT ";
   for (const auto& [column, table] : kIds) {
     sql += fmt::format("(SELECT coalesce(max({}) + 1, 0) FROM {})::BIGINT, ", column, table);
