@@ -46,9 +46,8 @@ CallTimes TimesOf(const TraceEvents& events) {
       gpu.push_back(i);
     }
   }
-  std::sort(gpu.begin(), gpu.end(), [&](uint32_t a, uint32_t b) {
-    return events.start_ns[a] < events.start_ns[b];
-  });
+  std::sort(gpu.begin(), gpu.end(),
+            [&](uint32_t a, uint32_t b) { return events.start_ns[a] < events.start_ns[b]; });
   for (const uint32_t work : gpu) {
     // Parents are found by nesting or launch, neither of which can lead in a circle.
     for (uint32_t i = events.parent[work]; i != kNone; i = events.parent[i]) {

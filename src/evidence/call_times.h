@@ -12,7 +12,7 @@ namespace telltale::evidence {
 struct CallTimes {
   // By event, nanoseconds.
   std::vector<int64_t> exclusive_ns;  // of host events: their time without what is nested in them
-  std::vector<int64_t> gpu_ns;        // of host events: when GPU work was running that they launched
+  std::vector<int64_t> gpu_ns;  // of host events: when GPU work was running that they launched
 };
 
 CallTimes TimesOf(const TraceEvents& events);

@@ -14,8 +14,8 @@
 namespace telltale::evidence {
 
 struct ChainOptions {
-  size_t most_depth = 0;   // 0: all
-  int64_t least_ns = 0;    // hides events that are shorter, on the host and on the GPU
+  size_t most_depth = 0;      // 0: all
+  int64_t least_ns = 0;       // hides events that are shorter, on the host and on the GPU
   std::set<EventKind> kinds;  // empty: all; children of hidden events move up
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a GPU did over time: computation, communication, both, neither; and why it had nothing to do.
+// What a GPU did over time: computation, communication, both, neither; and why it had nothing to
+// do.
 
 #include <cstdint>
 #include <string>
@@ -44,7 +45,7 @@ struct Gap {
   GapCause cause = GapCause::kUnknown;
   uint32_t before = kNone;  // last work in front of it
   uint32_t after = kNone;   // first work behind it
-  uint32_t blame = kNone;   // the event that explains it: the collective, the synchronising call …
+  uint32_t blame = kNone;  // the event that explains it: the collective, the synchronising call …
 };
 // Gaps of at least `least_ns`, in the order of process, device and time.
 std::vector<Gap> GapsOf(const TraceEvents& events, int64_t least_ns);

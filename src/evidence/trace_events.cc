@@ -32,16 +32,16 @@ class Loader {
  private:
   tl::unexpected<Error> NoEvents() const {
     if (!filter_.run.empty() || filter_.rank) {
-      return Fail("no profile in the store matches the run or rank asked for; `telltale sources` "
-                  "lists what is there");
+      return Fail(
+          "no profile in the store matches the run or rank asked for; `telltale sources` "
+          "lists what is there");
     }
     return Fail("the store holds no profile; ingest a PyTorch trace or an nsys export first");
   }
 
   Status LoadTracks() {
-    const std::array<Cell, 2> parameters = {
-        filter_.run.empty() ? Cell() : Cell(filter_.run),
-        filter_.rank ? Cell(*filter_.rank) : Cell()};
+    const std::array<Cell, 2> parameters = {filter_.run.empty() ? Cell() : Cell(filter_.run),
+                                            filter_.rank ? Cell(*filter_.rank) : Cell()};
     TELLTALE_ASSIGN(
         const Table table,
         connection_.Query(
@@ -59,9 +59,9 @@ class Loader {
       const auto [place, added] =
           processes.try_emplace(number, static_cast<uint32_t>(events_.processes.size()));
       if (added) {
-        events_.processes.push_back({number, *IntegerOf(row[6]), CellText(row[7]),
-                                     CellText(row[8]), CellText(row[9]), CellText(row[10]),
-                                     IntegerOf(row[11]), IntegerOf(row[12])});
+        events_.processes.push_back({number, *IntegerOf(row[6]), CellText(row[7]), CellText(row[8]),
+                                     CellText(row[9]), CellText(row[10]), IntegerOf(row[11]),
+                                     IntegerOf(row[12])});
       }
       TraceTrack track;
       track.number = static_cast<uint32_t>(*IntegerOf(row[0]));
@@ -108,8 +108,8 @@ class Loader {
             if (index == kNone) continue;
             events_.id.push_back(id[i]);
             events_.track.push_back(index);
-            events_.kind.push_back(static_cast<EventKind>(
-                std::min<uint32_t>(kind[i], trace::kEventKinds - 1)));
+            events_.kind.push_back(
+                static_cast<EventKind>(std::min<uint32_t>(kind[i], trace::kEventKinds - 1)));
             events_.name.push_back(name[i]);
             events_.start_ns.push_back(start[i]);
             events_.duration_ns.push_back(duration[i]);
@@ -142,8 +142,8 @@ class Loader {
         [](const std::vector<ColumnInfo>&) -> Status { return {}; },
         [&](std::vector<Cell>& row) -> Status {
           std::string text = CellText(row[1]);
-          const auto [place, added] =
-              index_of_text.try_emplace(std::move(text), static_cast<uint32_t>(events_.names.size()));
+          const auto [place, added] = index_of_text.try_emplace(
+              std::move(text), static_cast<uint32_t>(events_.names.size()));
           if (added) events_.names.push_back(place->first);
           index_of_number[static_cast<uint32_t>(*IntegerOf(row[0]))] = place->second;
           return {};

@@ -53,11 +53,13 @@ struct TraceEvents {
   }
   bool IsGpu(size_t event) const { return tracks[track[event]].is_stream; }
   const std::string& Name(size_t event) const { return names[name[event]]; }
-  const TraceProcess& Process(size_t event) const { return processes[tracks[track[event]].process]; }
+  const TraceProcess& Process(size_t event) const {
+    return processes[tracks[track[event]].process];
+  }
 };
 
 struct TraceFilter {
-  std::string run;            // empty: all
+  std::string run;  // empty: all
   std::optional<int64_t> rank;
 };
 

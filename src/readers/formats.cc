@@ -9,7 +9,7 @@ namespace telltale {
 
 std::span<const Format> Formats() {
   static const std::array kFormats = {nccl_inspector::InspectorFormat(), kineto::KinetoFormat(),
-                                    nsight::NsightFormat()};
+                                      nsight::NsightFormat()};
   return kFormats;
 }
 

@@ -58,8 +58,8 @@ void AddWholeFileLosses(const TraceSplitter& splitter, const std::string& damage
   const auto is_unfinished = [](const trace::Event& event) {
     return event.duration_ns == trace::kUnfinished;
   };
-  note("unfinished_event", static_cast<uint64_t>(std::count_if(
-                               data.events.begin(), data.events.end(), is_unfinished)));
+  note("unfinished_event",
+       static_cast<uint64_t>(std::count_if(data.events.begin(), data.events.end(), is_unfinished)));
 }
 
 Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) {

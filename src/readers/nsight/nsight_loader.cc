@@ -91,9 +91,8 @@ class Loader {
   }
 
   Status LoadStrings() {
-    return file_.Scan("StringIds", {"id", "value"}, [&](const SqliteRow& row) {
-      strings_.emplace(row.Integer(0), row.Text(1));
-    });
+    return file_.Scan("StringIds", {"id", "value"},
+                      [&](const SqliteRow& row) { strings_.emplace(row.Integer(0), row.Text(1)); });
   }
 
   // Domains are numbered in each process; the default one, 0, has no name.
@@ -162,8 +161,9 @@ class Loader {
   }
 
   uint32_t StreamOf(uint64_t global_pid, int64_t device, int64_t context, int64_t stream) {
-    const auto [place, added] = streams_.try_emplace(
-        {GlobalPidOf(global_pid), device, context, stream}, static_cast<uint32_t>(data_.tracks.size()));
+    const auto [place, added] =
+        streams_.try_emplace({GlobalPidOf(global_pid), device, context, stream},
+                             static_cast<uint32_t>(data_.tracks.size()));
     if (added) {
       trace::Track track;
       track.process = ProcessOf(GlobalPidOf(global_pid));
@@ -266,20 +266,21 @@ class Loader {
     const std::string_view name = NameOfNvtxText(text, event.external_id);
     const auto domain = domains_.find({GlobalPidOf(global_tid), row.Integer(7)});
     const bool has_domain = domain != domains_.end() && !domain->second.empty();
-    event.name = has_domain ? NumberOfName(domain->second + ":" + std::string(name))
-                            : NumberOfName(name);
+    event.name =
+        has_domain ? NumberOfName(domain->second + ":" + std::string(name)) : NumberOfName(name);
     const bool is_nccl = has_domain && domain->second == "NCCL";
-    event.kind = type == kNvtxMark                                         ? EventKind::kMarker
-                 : is_nccl || name.starts_with("nccl:")                    ? EventKind::kCommunication
-                 : event.external_id != trace::kNoCorrelation              ? EventKind::kOperator
-                                                                           : EventKind::kRange;
+    event.kind = type == kNvtxMark                            ? EventKind::kMarker
+                 : is_nccl || name.starts_with("nccl:")       ? EventKind::kCommunication
+                 : event.external_id != trace::kNoCorrelation ? EventKind::kOperator
+                                                              : EventKind::kRange;
     const bool moves = !row.IsNull(6) && static_cast<uint64_t>(row.Integer(6)) != global_tid;
     event.nests = (type == kNvtxPushPop || type == kNvtxTextPushPop) && !moves;
     data_.events.push_back(event);
   }
 
   void LoadCalls(const std::string& table, EventKind kind) {
-    Read(table, {"start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue"},
+    Read(table,
+         {"start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue"},
          [&](const SqliteRow& row) {
            Event event;
            if (!SetTime(row, 0, 1, event)) return;
@@ -336,16 +337,18 @@ class Loader {
 
   void LoadMemory(const std::string& table, EventKind kind) {
     // ENUM_CUDA_MEMCPY_OPER
-    static const std::map<int64_t, const char*> kCopies = {
-        {1, "memcpy HtoD"}, {2, "memcpy DtoH"}, {8, "memcpy DtoD"}, {9, "memcpy HtoH"},
-        {10, "memcpy PtoP"}};
+    static const std::map<int64_t, const char*> kCopies = {{1, "memcpy HtoD"},
+                                                           {2, "memcpy DtoH"},
+                                                           {8, "memcpy DtoD"},
+                                                           {9, "memcpy HtoH"},
+                                                           {10, "memcpy PtoP"}};
     Read(table, GpuColumns({"bytes", "copyKind"}), [&](const SqliteRow& row) {
       Event event;
       if (!SetGpuWork(row, kind, event)) return;
       const auto copy = kCopies.find(row.Integer(8, -1));
-      event.name = NumberOfName(kind == EventKind::kMemset  ? "memset"
-                                : copy == kCopies.end() ? "memcpy"
-                                                        : copy->second);
+      event.name = NumberOfName(kind == EventKind::kMemset ? "memset"
+                                : copy == kCopies.end()    ? "memcpy"
+                                                           : copy->second);
       data_.memory.push_back({NextEvent(), static_cast<uint64_t>(row.Integer(7))});
       data_.events.push_back(event);
     });
@@ -421,7 +424,8 @@ class Loader {
   void CountOtherTables() {
     for (const std::string& table : file_.tables()) {
       if (IsDescription(table)) continue;
-      if (std::find(read_tables_.begin(), read_tables_.end(), table) != read_tables_.end()) continue;
+      if (std::find(read_tables_.begin(), read_tables_.end(), table) != read_tables_.end())
+        continue;
       const std::set<std::string> columns = file_.ColumnsOf(table);
       if (!columns.contains("start") && !columns.contains("timestamp") &&
           !columns.contains("rawTimestamp")) {
@@ -442,7 +446,8 @@ class Loader {
       if (count > 0) data_.losses.push_back({kind, "note", count, 0, detail});
     };
     note("unfinished_event", unfinished_, "");
-    note("failed_call", failed_calls_, "CUDA calls that returned an error (also cudaErrorNotReady)");
+    note("failed_call", failed_calls_,
+         "CUDA calls that returned an error (also cudaErrorNotReady)");
     note("graph_without_kernels", graphs_,
          "recorded with --cuda-graph-trace=graph; =node shows their kernels");
     note("damaged_file", damaged_.empty() ? 0 : 1, damaged_);

@@ -52,9 +52,9 @@ std::string_view SqliteRow::Text(int column) const {
 
 Result<std::unique_ptr<SqliteFile>> SqliteFile::Open(const std::string& path) {
   sqlite3* handle = nullptr;
-  const int opened = sqlite3_open_v2(UriOf(path).c_str(), &handle,
-                                     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
-                                     nullptr);
+  const int opened =
+      sqlite3_open_v2(UriOf(path).c_str(), &handle,
+                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   std::unique_ptr<SqliteFile> file(new SqliteFile(handle));
   if (opened != SQLITE_OK) {
     return Fail("{}", handle != nullptr ? sqlite3_errmsg(handle) : "SQLite cannot open it");
