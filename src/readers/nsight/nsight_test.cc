@@ -182,8 +182,8 @@ constexpr const char* kStrings =
     "INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'gemm<float>'), (3, 'NCCL'), "
     "(4, 'registered'), (5, 'poll');";
 // Process 111 of a machine whose hardware id makes ids negative.
-constexpr const char* kTid = "-9223372034992897921";  // 0x800000006F00006F as signed
-constexpr const char* kPid = "-9223372034992898048";
+constexpr const char* kTid = "-9223372034992504721";  // 0x800000006F00006F as signed
+constexpr const char* kPid = "-9223372034992504832";
 
 TEST_F(Nsight, HoldsOldSchemasAndNegativeIds) {
   // As of 2022: few columns, driver calls in a table of their own.
