@@ -79,6 +79,12 @@ CREATE TABLE memory_operation (
   bytes UBIGINT);
 COMMENT ON TABLE memory_operation IS 'Bytes of a copy or memset on the GPU';
 
+CREATE TABLE stream_wait (
+  event BIGINT,
+  recorded BIGINT);
+COMMENT ON TABLE stream_wait IS 'A stream waits for what another has recorded: an edge between GPU work that no call chain has';
+COMMENT ON COLUMN stream_wait.recorded IS 'the event that was recorded, or the call that recorded it';
+
 CREATE TABLE communication_event (
   event BIGINT,
   collective VARCHAR,
@@ -128,3 +134,22 @@ JOIN trace_process p ON p.trace_process = t.trace_process
 JOIN source f ON f.source = t.source
 JOIN run u ON u.run = f.run;
 COMMENT ON VIEW events IS 'Every event of a profile with its name, process, track and place in the call chain';
+
+-- The same operation on several ranks has the same run, group, collective and number.
+CREATE VIEW communications AS
+WITH described AS (
+  SELECT e.event, e.kind, e.name, e.start_ns, e.duration_ns, e.process, e.rank, e.run, e.source, e.parent,
+         c.collective, c.data_type, c.in_elements, c.out_elements, c.group_size, c.sequence, c.communicator_id,
+         coalesce(nullif(c.group_description, ''), c.group_name) AS group_name, c.group_ranks,
+         coalesce(c.communicator_id, c.group_ranks, c.group_name, '') AS group_key, t.trace_process
+  FROM communication_event c
+  JOIN events e ON e.event = c.event
+  JOIN track t ON t.track = e.track_number)
+SELECT event, kind, name, collective, data_type, in_elements, out_elements, group_name, group_ranks, group_size,
+       coalesce(sequence, row_number() OVER (PARTITION BY source, trace_process, kind, group_key, collective
+                                             ORDER BY start_ns, event) - 1) AS number,
+       sequence IS NOT NULL AS is_number_written, start_ns, duration_ns, process, rank, run, source, parent,
+       communicator_id
+FROM described;
+COMMENT ON VIEW communications IS 'Collectives as the framework described them, at the operator and at the kernel';
+COMMENT ON COLUMN communications.number IS 'the process group''s sequence number, or else the place in the order of the profile: equal on all ranks only if all profiles begin with the same operation';

@@ -92,7 +92,7 @@ void ReadTriple(JsonCursor& cursor, uint32_t (&out)[3]) {
 
 struct Arguments {
   std::string_view correlation, external_id, bytes, registers, shared_memory, graph_node, name,
-      labels;
+      labels, record_correlation;
   std::string_view collective, data_type, group_name, group_description, group_ranks, comms_id,
       in_elements, out_elements, group_size, rank, sequence;
   uint32_t grid[3] = {};
@@ -113,6 +113,7 @@ std::string_view* ArgumentOf(std::string_view key, Arguments& arguments) {
       {"registers per thread", &Arguments::registers},
       {"shared memory", &Arguments::shared_memory},
       {"graph node id", &Arguments::graph_node},
+      {"wait_on_cuda_event_record_corr_id", &Arguments::record_correlation},
       {"name", &Arguments::name},
       {"labels", &Arguments::labels},
       {"Collective name", &Arguments::collective},
@@ -260,6 +261,13 @@ void EventParser::AddEvent(const Fields& fields, int64_t start_ns, int64_t durat
   if (event.kind == EventKind::kMemcpy || event.kind == EventKind::kMemset) {
     if (const auto bytes = NumberOf<uint64_t>(arguments.bytes)) {
       part_.memory.push_back({index, *bytes});
+    }
+  }
+  if (event.kind == EventKind::kSync) {
+    // Zero and minus one stand for none.
+    const auto recorded = NumberOf<int64_t>(arguments.record_correlation);
+    if (recorded && *recorded > 0) {
+      part_.waits.push_back({index, trace::kNoEvent, static_cast<uint64_t>(*recorded)});
     }
   }
   if (!arguments.collective.empty()) {

@@ -66,6 +66,7 @@ struct TracePart {
   std::vector<trace::KernelLaunch> launches;
   std::vector<trace::MemoryOperation> memory;
   std::vector<trace::Communication> communications;
+  std::vector<trace::StreamWait> waits;
   std::vector<trace::FlowPoint> flows;
   std::vector<trace::CounterValue> counters;
   std::vector<RangeEdge> edges;

@@ -153,6 +153,7 @@ void Builder::Join(TracePart& part) {
   move_rows(part.launches, data_.launches);
   move_rows(part.memory, data_.memory);
   move_rows(part.communications, data_.communications);
+  move_rows(part.waits, data_.waits);
   for (trace::FlowPoint& flow : part.flows) {
     flow.category = names[flow.category];
     flow.track = tracks[flow.track];
@@ -363,6 +364,7 @@ void Builder::RemoveDuplicates() {
   renumber(data_.launches);
   renumber(data_.memory);
   renumber(data_.communications);
+  renumber(data_.waits);
 }
 
 void Builder::AddLosses() {

@@ -27,6 +27,7 @@ enum NvtxType : int64_t {
   kNvtxDomainDestroy = 76,
 };
 
+constexpr int64_t kStreamWaitEvent = 2;  // ENUM_CUPTI_SYNC_TYPE
 constexpr uint64_t kTidBits = 0xffffff;
 // The hardware id in the top byte makes some of these negative as they are stored.
 uint64_t GlobalPidOf(uint64_t global_tid) { return global_tid & ~kTidBits; }
@@ -56,9 +57,9 @@ class Loader {
     LoadKernels();
     LoadMemory("CUPTI_ACTIVITY_KIND_MEMCPY", EventKind::kMemcpy);
     LoadMemory("CUPTI_ACTIVITY_KIND_MEMSET", EventKind::kMemset);
+    LoadCudaEvents();
     LoadSynchronisation();
     LoadGraphs();
-    LoadCudaEvents();
     LoadThreadCalls("OSRT_API");
     LoadThreadCalls("CUPTI_ACTIVITY_KIND_OVERHEAD");
     LoadThreadCalls("PROFILER_OVERHEAD");
@@ -360,12 +361,17 @@ class Loader {
                                                           {2, "stream wait event"},
                                                           {3, "stream synchronize"},
                                                           {4, "context synchronize"}};
-    Read("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", GpuColumns({"syncType"}),
+    Read("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", GpuColumns({"syncType", "eventId", "eventSyncId"}),
          [&](const SqliteRow& row) {
            Event event;
            if (!SetGpuWork(row, EventKind::kSync, event)) return;
            const auto type = kTypes.find(row.Integer(7));
            event.name = NumberOfName(type == kTypes.end() ? "synchronize" : type->second);
+           if (row.Integer(7) == kStreamWaitEvent && !row.IsNull(9)) {
+             const auto recorded = recorded_.find(RecordKey(row, 8));
+             data_.waits.push_back(
+                 {NextEvent(), recorded == recorded_.end() ? trace::kNoEvent : recorded->second});
+           }
            data_.events.push_back(event);
          });
   }
@@ -382,7 +388,7 @@ class Loader {
   }
 
   void LoadCudaEvents() {
-    std::vector<std::string> columns = GpuColumns({});
+    std::vector<std::string> columns = GpuColumns({"eventId", "eventSyncId"});
     columns[0] = columns[1] = "timestamp";
     Read("CUPTI_ACTIVITY_KIND_CUDA_EVENT", columns, [&](const SqliteRow& row) {
       // Without device timestamps the time is 0 or missing.
@@ -394,8 +400,16 @@ class Loader {
       if (!SetGpuWork(row, EventKind::kMarker, event)) return;
       event.name = NumberOfName("CUDA event record");
       event.nests = false;
+      if (!row.IsNull(8)) recorded_[RecordKey(row, 7)] = NextEvent();
       data_.events.push_back(event);
     });
+  }
+
+  // eventSyncId tells records of the same event apart; `column` is that of eventId.
+  using RecordedKey = std::tuple<uint64_t, int64_t, int64_t>;
+  static RecordedKey RecordKey(const SqliteRow& row, int column) {
+    return {GlobalPidOf(static_cast<uint64_t>(row.Integer(6))), row.Integer(column),
+            row.Integer(column + 1)};
   }
 
   // OSRT_API (calls into the operating system) and the profiler's own overhead.
@@ -483,6 +497,7 @@ class Loader {
   std::map<std::tuple<uint64_t, int64_t, int64_t, int64_t>, uint32_t> streams_;
   uint64_t last_thread_ = 0;
   uint32_t last_thread_track_ = 0;
+  std::map<RecordedKey, uint32_t> recorded_;  // events that were recorded on streams
   std::map<std::pair<std::string, std::string>, LossCount> losses_;
   std::map<std::string, uint64_t> diagnostics_;
   std::vector<std::string> read_tables_;

@@ -87,6 +87,21 @@ class EventIndex {
   std::vector<Row> rows_;
 };
 
+void LinkWaits(const TraceData& data, const EventIndex& calls, CallChain& chain) {
+  for (const StreamWait& wait : data.waits) {
+    uint32_t recorded = wait.recorded;
+    if (recorded == kNoEvent) {
+      const uint32_t process = data.tracks[data.events[wait.event].track].process;
+      recorded = calls.Find(process, wait.record_correlation);
+    }
+    if (recorded == kNoEvent) {
+      ++chain.waits_without_record;
+    } else {
+      chain.waits.emplace_back(recorded, wait.event);
+    }
+  }
+}
+
 void LinkGpuWork(const TraceData& data, CallChain& chain) {
   EventIndex calls, operators;
   for (uint32_t i = 0; i < data.events.size(); ++i) {
@@ -118,6 +133,7 @@ void LinkGpuWork(const TraceData& data, CallChain& chain) {
     if (!IsGpuWork(event.kind) || chain.basis[i] == ParentBasis::kCorrelation) continue;
     ++(has_correlation ? chain.gpu_without_launch : chain.gpu_without_correlation);
   }
+  LinkWaits(data, calls, chain);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 // id (Kineto). What has neither stays without a parent, and is counted by cause.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "readers/trace/trace_data.h"
@@ -23,6 +24,9 @@ struct CallChain {
   std::vector<uint32_t> order;     // all events, by track, start, longer first, position
   std::vector<uint32_t> parent;    // by event: index, or kNoEvent
   std::vector<ParentBasis> basis;  // by event
+  // From what was recorded to the wait for it.
+  std::vector<std::pair<uint32_t, uint32_t>> waits;
+  uint64_t waits_without_record = 0;
   uint64_t gpu_without_correlation = 0;
   uint64_t gpu_without_launch = 0;     // has a correlation id that no call has
   uint64_t repeated_correlations = 0;  // calls that share their id with an earlier one

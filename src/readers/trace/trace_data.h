@@ -95,6 +95,14 @@ struct Communication {
   std::optional<int64_t> in_elements, out_elements, group_size, rank, sequence;
 };
 
+// A stream waits for an event that was recorded on another: by the recorded event, or by the
+// correlation id of the call that recorded it.
+struct StreamWait {
+  uint32_t event = 0;            // the wait
+  uint32_t recorded = kNoEvent;  // what it waits for
+  uint64_t record_correlation = kNoCorrelation;
+};
+
 // Two or more of the same category and id are one flow.
 struct FlowPoint {
   int64_t time_ns = 0;
@@ -128,6 +136,7 @@ struct TraceData {
   std::vector<KernelLaunch> launches;
   std::vector<MemoryOperation> memory;
   std::vector<Communication> communications;
+  std::vector<StreamWait> waits;
   std::vector<FlowPoint> flows;
   std::vector<CounterValue> counters;
   std::vector<Loss> losses;

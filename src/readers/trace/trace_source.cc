@@ -26,6 +26,8 @@ Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data, in
   note("gpu_work_without_launch", chain.gpu_without_launch,
        "no call in the profile has their correlation id");
   note("repeated_correlation", chain.repeated_correlations, "");
+  note("wait_without_record", chain.waits_without_record,
+       "streams that wait for an event whose record is not in the profile");
   note("nesting_given_up", chain.given_up, "");
   TELLTALE_TRY(writer.Write(row, data, chain));
 

@@ -80,6 +80,7 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::Create(Store& store) {
   constexpr std::array kLaunch = {kInt64,  kUInt32, kUInt32, kUInt32, kUInt32,
                                   kUInt32, kUInt32, kUInt32, kUInt32, kInt64};
   constexpr std::array kMemory = {kInt64, kUInt64};
+  constexpr std::array kWait = {kInt64, kInt64};
   constexpr std::array kFlow = {kInt64, kUInt64, kUInt32, kUInt32, kUInt32};
   constexpr std::array kCounter = {kInt64, kUInt32, kUInt32, kDouble};
   const auto create = [&](const char* table, std::span<const ColumnType> columns) {
@@ -88,6 +89,7 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::Create(Store& store) {
   TELLTALE_ASSIGN(writer->event_insert_, create("event", kEvent));
   TELLTALE_ASSIGN(writer->launch_insert_, create("kernel_launch", kLaunch));
   TELLTALE_ASSIGN(writer->memory_insert_, create("memory_operation", kMemory));
+  TELLTALE_ASSIGN(writer->wait_insert_, create("stream_wait", kWait));
   TELLTALE_ASSIGN(writer->flow_insert_, create("flow_point", kFlow));
   TELLTALE_ASSIGN(writer->counter_insert_, create("counter_value", kCounter));
   return writer;
@@ -109,7 +111,7 @@ Status TraceWriter::Write(const SourceRow& row, const TraceData& data, const Cal
     TELLTALE_TRY(connection_->Run("BEGIN"));
     if (row.replaces >= 0) TELLTALE_TRY(RemoveReplaced(row.replaces));
     TELLTALE_TRY(WriteEvents(data, chain, ids));
-    TELLTALE_TRY(WriteSideTables(data, ids));
+    TELLTALE_TRY(WriteSideTables(data, chain, ids));
     TELLTALE_TRY(WriteDimensions(row, data, ids));
     return connection_->Run("COMMIT");
   };
@@ -138,7 +140,7 @@ Status TraceWriter::WriteEvents(const TraceData& data, const CallChain& chain, c
   return InsertRows(*event_insert_, data.events.size(), put);
 }
 
-Status TraceWriter::WriteSideTables(const TraceData& data, const Ids& ids) {
+Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids) {
   TELLTALE_TRY(InsertRows(*launch_insert_, data.launches.size(),
                           [&](size_t i, std::span<void* const> columns, size_t at) {
                             const KernelLaunch& launch = data.launches[i];
@@ -155,6 +157,11 @@ Status TraceWriter::WriteSideTables(const TraceData& data, const Ids& ids) {
                           [&](size_t i, std::span<void* const> columns, size_t at) {
                             Column<int64_t>(columns, 0)[at] = ids.events[data.memory[i].event];
                             Column<uint64_t>(columns, 1)[at] = data.memory[i].bytes;
+                          }));
+  TELLTALE_TRY(InsertRows(*wait_insert_, chain.waits.size(),
+                          [&](size_t i, std::span<void* const> columns, size_t at) {
+                            Column<int64_t>(columns, 0)[at] = ids.events[chain.waits[i].second];
+                            Column<int64_t>(columns, 1)[at] = ids.events[chain.waits[i].first];
                           }));
   TELLTALE_TRY(InsertRows(*flow_insert_, data.flows.size(),
                           [&](size_t i, std::span<void* const> columns, size_t at) {
@@ -230,7 +237,8 @@ Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data,
 
 Status TraceWriter::RemoveReplaced(int64_t source) {
   const std::array<Cell, 1> parameters = {Cell(source)};
-  for (const char* table : {"event", "kernel_launch", "memory_operation", "communication_event"}) {
+  for (const char* table :
+       {"event", "kernel_launch", "memory_operation", "communication_event", "stream_wait"}) {
     TELLTALE_TRY(
         connection_->Run(fmt::format("DELETE FROM {} WHERE event >> 32 = $1", table), parameters));
   }

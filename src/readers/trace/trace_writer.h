@@ -36,13 +36,13 @@ class TraceWriter {
       : store_(store), connection_(std::move(connection)) {}
   Status WriteDimensions(const SourceRow& row, const TraceData& data, const Ids& ids);
   Status WriteEvents(const TraceData& data, const CallChain& chain, const Ids& ids);
-  Status WriteSideTables(const TraceData& data, const Ids& ids);
+  Status WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids);
   Status RemoveReplaced(int64_t source);
 
   Store& store_;
   std::unique_ptr<Connection> connection_;
-  std::unique_ptr<BulkInsert> event_insert_, launch_insert_, memory_insert_, flow_insert_,
-      counter_insert_;
+  std::unique_ptr<BulkInsert> event_insert_, launch_insert_, memory_insert_, wait_insert_,
+      flow_insert_, counter_insert_;
 };
 
 }  // namespace telltale::trace
