@@ -28,6 +28,8 @@ class ElementScanner {
   bool closed() const { return closed_; }
   size_t scanned() const { return scanned_; }
   bool in_element() const { return depth_ > 0; }
+  // Something has begun that has not ended: an element, or a string between elements.
+  bool is_pending() const { return depth_ > 0 || in_string_; }
   size_t element_begin() const { return element_begin_; }
 
  private:

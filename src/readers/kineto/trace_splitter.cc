@@ -78,7 +78,7 @@ Status TraceSplitter::ReadMembers() {
         continue;
       }
       at_ = static_cast<size_t>(cursor.position() - buffer_.data());
-      if (place_ == Place::kEvents) scanner_.Restart(at_);
+      if (place_ == Place::kEvents) StartEvents(at_);
       continue;
     }
     (void)cursor.Take(',');
@@ -93,7 +93,7 @@ Status TraceSplitter::ReadMembers() {
       found_events_ = true;
       place_ = Place::kEvents;
       at_ = static_cast<size_t>(cursor.position() - buffer_.data());
-      scanner_.Restart(at_);
+      StartEvents(at_);
       break;
     }
     const bool waits_for_events = has_key && key == "traceEvents" && cursor.Peek() == '\0';
@@ -138,7 +138,7 @@ bool TraceSplitter::FindEvents() {
   found_events_ = true;
   place_ = Place::kEvents;
   at_ = static_cast<size_t>(cursor.position() - buffer_.data());
-  scanner_.Restart(at_);
+  StartEvents(at_);
   return true;
 }
 
@@ -147,12 +147,39 @@ void TraceSplitter::EndEvents() {
   place_ = bare_array_ ? Place::kEnd : Place::kMembers;
 }
 
-// The text from the scanner's element on has no end: a quotation mark too many, say.
-void TraceSplitter::StepOverBroken() {
-  ++broken_events_;
-  const size_t begin = scanner_.element_begin();
-  const size_t next = FindEventStart({buffer_.data(), used_}, begin + 1);
-  scanner_.Restart(next == std::string_view::npos ? used_ : next);
+void TraceSplitter::StartEvents(size_t offset) {
+  scanner_.Restart(offset);
+  gap_begin_ = offset;
+}
+
+// Between two events there is only what must be there, or something is broken.
+void TraceSplitter::CheckGap(size_t end) {
+  if (!IsSeparator(buffer_.data() + gap_begin_, buffer_.data() + end)) ++broken_events_;
+}
+
+// What the scanner is in has no end: a quotation mark too many, say. Events go on where one begins
+// as PyTorch writes them; false if nowhere.
+bool TraceSplitter::StepOverBroken(size_t from) {
+  const size_t next = FindEventStart({buffer_.data(), used_}, from);
+  if (next != std::string_view::npos || used_ - from > kMaxEventBytes) ++broken_events_;
+  StartEvents(next == std::string_view::npos ? used_ : next);
+  return next != std::string_view::npos;
+}
+
+// The file ends before the array of events does.
+bool TraceSplitter::EndOfFile() {
+  cut_ = true;
+  const bool is_pending = scanner_.is_pending();
+  const bool in_event = scanner_.in_element();
+  const size_t begin = in_event ? scanner_.element_begin() : gap_begin_;
+  if (is_pending && StepOverBroken(begin + 1)) return false;
+  if (in_event) {
+    cut_event_ = true;
+  } else if (is_pending) {
+    ++broken_events_;
+  }
+  place_ = Place::kEnd;
+  return true;
 }
 
 Result<bool> TraceSplitter::Next(EventWindow& window) {
@@ -164,63 +191,54 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
     if (place_ == Place::kEnd) return false;
 
     scanner_.Scan(buffer_.data(), used_, window.elements);
-    if (scanner_.closed() && buffer_[scanner_.scanned() - 1] != ']' && window.elements.empty()) {
-      // A bracket too many: the array is not over.
-      ++broken_events_;
-      const size_t next = FindEventStart({buffer_.data(), used_}, scanner_.scanned());
-      scanner_.Restart(next == std::string_view::npos ? used_ : next);
-      if (next != std::string_view::npos) continue;
-    }
-    if (window.elements.empty() && !scanner_.closed()) {
-      if (scanner_.in_element() && used_ - scanner_.element_begin() > kMaxEventBytes) {
-        StepOverBroken();
-        continue;
-      }
-      if (!scanner_.in_element() && scanner_.scanned() > window_bytes_) {
-        Drop(scanner_.scanned());
-        scanner_.Restart(0);
-      }
-      TELLTALE_ASSIGN(const bool more, ReadMore());
-      if (more) continue;
-      cut_ = true;
-      if (scanner_.in_element()) {
-        // The rest may hold whole events behind a broken one.
-        const size_t next = FindEventStart({buffer_.data(), used_}, scanner_.element_begin() + 1);
-        if (next != std::string_view::npos) {
-          StepOverBroken();
-          continue;
-        }
-        cut_event_ = true;
-      }
-      place_ = Place::kEnd;
-      return false;
-    }
-    const size_t end = window.elements.empty() ? scanner_.scanned() : window.elements.back().end;
-    size_t previous = window.elements.empty() ? end : window.elements.front().begin;
-    for (const ElementBounds& element : window.elements) {
-      if (!IsSeparator(buffer_.data() + previous, buffer_.data() + element.begin)) ++broken_events_;
-      previous = element.end;
-    }
+    if (!window.elements.empty()) break;
     if (scanner_.closed()) {
-      window.bytes.assign(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(end));
-      if (buffer_[scanner_.scanned() - 1] == ']') {
+      const size_t bracket = scanner_.scanned() - 1;
+      CheckGap(bracket);
+      if (buffer_[bracket] == ']') {
         EndEvents();
       } else {
-        scanner_.Restart(scanner_.scanned() - 1);  // comes first, alone, in the next call
+        // A bracket too many: the array is not over.
+        ++broken_events_;
+        StartEvents(bracket + 1);
       }
-      if (window.elements.empty()) continue;
-    } else {
-      // The window takes the buffer; what is behind the last event begins the next one.
-      std::vector<char> rest(buffer_.begin() + static_cast<std::ptrdiff_t>(end),
-                             buffer_.begin() + static_cast<std::ptrdiff_t>(used_));
-      used_ -= end;
-      window.bytes = std::move(buffer_);
-      buffer_ = std::move(rest);
-      scanner_.Forget(end);
+      continue;
     }
-    next_position_ += window.elements.size();
+    const size_t begin = scanner_.in_element() ? scanner_.element_begin() : gap_begin_;
+    if (scanner_.is_pending() && used_ - begin > kMaxEventBytes) {
+      (void)StepOverBroken(begin + 1);
+      continue;
+    }
+    if (!scanner_.is_pending() && scanner_.scanned() > window_bytes_) {
+      CheckGap(scanner_.scanned());
+      Drop(scanner_.scanned());
+      StartEvents(0);
+    }
+    TELLTALE_ASSIGN(const bool more, ReadMore());
+    if (!more && EndOfFile()) return false;
+  }
+
+  for (const ElementBounds& element : window.elements) {
+    CheckGap(element.begin);
+    gap_begin_ = element.end;
+  }
+  next_position_ += window.elements.size();
+  const size_t end = gap_begin_;
+  if (scanner_.closed()) {
+    // What closed the array is looked at in the next call.
+    window.bytes.assign(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(end));
+    scanner_.Restart(end);
     return true;
   }
+  // The window takes the buffer; what is behind the last event begins the next one.
+  std::vector<char> rest(buffer_.begin() + static_cast<std::ptrdiff_t>(end),
+                         buffer_.begin() + static_cast<std::ptrdiff_t>(used_));
+  used_ -= end;
+  window.bytes = std::move(buffer_);
+  buffer_ = std::move(rest);
+  scanner_.Forget(end);
+  gap_begin_ = 0;
+  return true;
 }
 
 }  // namespace telltale::kineto

@@ -44,9 +44,12 @@ class TraceSplitter {
   // Goes over members until events begin or the file ends.
   Status ReadMembers();
   bool FindEvents();
-  void StepOverBroken();
+  bool StepOverBroken(size_t from);
+  bool EndOfFile();
   void EndEvents();
   void Drop(size_t count);
+  void StartEvents(size_t offset);
+  void CheckGap(size_t end);
 
   ByteStream& stream_;
   size_t window_bytes_;
@@ -57,6 +60,7 @@ class TraceSplitter {
   size_t at_ = 0;  // in kMembers: the next byte
   bool at_end_ = false;
   ElementScanner scanner_;
+  size_t gap_begin_ = 0;  // end of the last event
   std::string members_;
   uint64_t next_position_ = 0;
   uint64_t bytes_read_ = 0;
