@@ -165,8 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "kineto_gloo_cpu_only_rank34of300.json.gz", "kineto_h100_qwen05b.json.gz",
                     "kineto_mi300_sglang_decode.json.gz",
                     "kineto_mi300_vllm_decode_fullgraph.json.gz"),
-    [](const auto& info) {
-      std::string name = info.param.substr(0, info.param.find('.'));
+    [](const auto& sample) {
+      std::string name = sample.param.substr(0, sample.param.find('.'));
       return name;
     });
 

@@ -98,7 +98,7 @@ TEST_F(Kineto, NamesKeepTheirCharacters) {
   Ingest(kHead + Event(R"(a\"b\\c\u00e9\n)", "1", "1") + "," + Event("bad \xff utf8", "2", "1") +
          "]}");
   EXPECT_EQ(store_.Rows("SELECT name FROM events ORDER BY position"),
-            (Strings{"a\"b\\c\u00e9\n", "bad \\xFF utf8"}));
+            (Strings{"a\"b\\c\u00e9\n", "bad \\xff utf8"}));
 }
 
 TEST_F(Kineto, TheSameEventTwiceIsOne) {

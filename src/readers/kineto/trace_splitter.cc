@@ -118,11 +118,8 @@ Status TraceSplitter::ReadMembers() {
       TELLTALE_ASSIGN(more, ReadMore());
     }
     if (more) continue;
-    if (at_end_ && cursor.AtEnd()) {
-      cut_ = true;
-    } else {
-      broken_members_ = true;
-    }
+    cut_ = at_end_;
+    if (!at_end_ || !found_events_) broken_members_ = !cursor.AtEnd();
     if (!FindEvents()) place_ = Place::kEnd;
   }
   return {};

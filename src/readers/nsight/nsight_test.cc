@@ -154,8 +154,8 @@ TEST_P(NsightSamples, TheEnvironmentStaysOutside) {
 INSTANTIATE_TEST_SUITE_P(, NsightSamples,
                          testing::Values("nsys_2026.2_h100_2gpu_fsdp_1s.sqlite",
                                          "nsys_2026.2_h100_2gpu_fsdp_alltoall.sqlite"),
-                         [](const auto& info) {
-                           return info.param.find("alltoall") != std::string::npos ? "AllToAll"
+                         [](const auto& sample) {
+                           return sample.param.find("alltoall") != std::string::npos ? "AllToAll"
                                                                                    : "OneSecond";
                          });
 
