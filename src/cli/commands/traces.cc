@@ -45,6 +45,28 @@ void KeepTop(Table& table, size_t top, const GlobalOptions& global) {
   table.rows.resize(top);
 }
 
+// Names of kernels run to thousands of characters; in a table for people they are cut.
+void CutNames(Table& table, const GlobalOptions& global) {
+  constexpr size_t kWidth = 72;
+  if (global.format != Format::kTable) return;
+  for (std::vector<Cell>& row : table.rows) {
+    for (Cell& cell : row) {
+      auto* const text = std::get_if<std::string>(&cell);
+      if (text == nullptr || text->size() <= kWidth) continue;
+      size_t cut = kWidth - 3;
+      while (cut > 0 && (static_cast<unsigned char>((*text)[cut]) & 0xc0) == 0x80) --cut;
+      *text = text->substr(0, cut) + "...";
+    }
+  }
+}
+
+void Print(Table& table, const TraceCommand& options, const GlobalOptions& global,
+           const std::string& name) {
+  KeepTop(table, options.top, global);
+  CutNames(table, global);
+  PrintTable(table, global, name + "/1", name);
+}
+
 void AddFilters(CLI::App& command, TraceCommand& options) {
   command.add_option("--run", options.run, "only this run");
   command.add_option("--rank", options.rank, "only this global rank");
@@ -64,8 +86,7 @@ void RunKernels(const TraceCommand& options, const GlobalOptions& global) {
                                           Cell(options.memory)};
   Table table =
       ValueOrThrow(opened.connection->Query(ValueOrThrow(QueryText("traces/kernels")), parameters));
-  KeepTop(table, options.top, global);
-  PrintTable(table, global, "kernels/1", "kernels");
+  Print(table, options, global, "kernels");
 }
 
 void RunOps(const TraceCommand& options, const GlobalOptions& global) {
@@ -88,8 +109,7 @@ void RunOps(const TraceCommand& options, const GlobalOptions& global) {
                           row.inclusive_ns, row.exclusive_ns, row.gpu_ns,
                           row.inclusive_ns / static_cast<int64_t>(row.calls)});
   }
-  KeepTop(table, options.top, global);
-  PrintTable(table, global, "ops/1", "ops");
+  Print(table, options, global, "ops");
 }
 
 void RunOverlap(const TraceCommand& options, const GlobalOptions& global) {
@@ -119,7 +139,7 @@ void RunOverlap(const TraceCommand& options, const GlobalOptions& global) {
          Percent(overlap.overlapped_ns, overlap.communication_ns),
          Percent(overlap.exposed_ns, overlap.span_ns), Percent(overlap.idle_ns, overlap.span_ns)});
   }
-  PrintTable(table, global, "overlap/1", "overlap");
+  Print(table, options, global, "overlap");
 }
 
 Table EachGap(const TraceEvents& events, const std::vector<evidence::Gap>& gaps) {
@@ -177,8 +197,7 @@ void RunGaps(const TraceCommand& options, const GlobalOptions& global) {
   const auto gaps =
       evidence::GapsOf(events, std::max<int64_t>(static_cast<int64_t>(options.min_us * 1000), 1));
   Table table = options.each ? EachGap(events, gaps) : GapsByCause(events, gaps);
-  KeepTop(table, options.top, global);
-  PrintTable(table, global, "gaps/1", "gaps");
+  Print(table, options, global, "gaps");
 }
 
 }  // namespace

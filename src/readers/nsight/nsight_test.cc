@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(, NsightSamples,
                                          "nsys_2026.2_h100_2gpu_fsdp_alltoall.sqlite"),
                          [](const auto& sample) {
                            return sample.param.find("alltoall") != std::string::npos ? "AllToAll"
-                                                                                   : "OneSecond";
+                                                                                     : "OneSecond";
                          });
 
 // --- Written here.
