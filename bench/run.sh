@@ -23,6 +23,21 @@ make_logs() { # DIR OPTION... : simulated logs, kept for the next run
   touch "$dir.complete"
 }
 
+make_profiles() { # BYTES RANGES : a Kineto trace and an Nsight Systems export, kept for the next run
+  [ -e $work/trace-$1.json.complete ] || {
+    echo "simulating a trace of $1 bytes" >&2
+    $telltale --quiet simulate profile --out $work/trace-$1.json --target-bytes $1 > /dev/null
+    touch $work/trace-$1.json.complete
+  }
+  [ -e $work/report-$2.sqlite.complete ] || {
+    echo "simulating an export of $2 ranges" >&2
+    $telltale --quiet simulate profile --kind nsight --out $work/report-$2.sqlite --ranges $2 > /dev/null
+    touch $work/report-$2.sqlite.complete
+  }
+  build/release/trace_bench --telltale $telltale --work $work --kineto $work/trace-$1.json \
+    --nsight $work/report-$2.sqlite >> $rows
+}
+
 measure_queries() { # DIR NAME : every question over the store of these logs
   store=$work/queries.duckdb
   rm -f "$store" "$store.wal"
@@ -36,11 +51,13 @@ if [ $full = yes ]; then
   build/release/ingest_bench --telltale $telltale --work $work --data $work/logs-full \
     --name inspector_ingest_full --runs 3 --reference-runs 1 >> $rows
   measure_queries $work/logs-full query_full
+  make_profiles 2G 15900000
 else
   make_logs $work/logs-2g --ranks 256 --pp 4 --target-bytes 2G
   build/release/ingest_bench --telltale $telltale --work $work --data $work/logs-2g \
     --name inspector_ingest --runs 7 --reference-runs 3 >> $rows
   measure_queries $work/logs-2g query
+  make_profiles 2G 2000000
 fi
 
 { echo '['; sed '$!s/$/,/' $rows; echo ']'; } > build/bench.json

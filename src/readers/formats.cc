@@ -1,12 +1,15 @@
 #include <array>
 
 #include "readers/format.h"
+#include "readers/kineto/kineto_format.h"
 #include "readers/nccl_inspector/inspector_format.h"
+#include "readers/nsight/nsight_format.h"
 
 namespace telltale {
 
 std::span<const Format> Formats() {
-  static const std::array kFormats = {nccl_inspector::InspectorFormat()};
+  static const std::array kFormats = {nccl_inspector::InspectorFormat(), kineto::KinetoFormat(),
+                                      nsight::NsightFormat()};
   return kFormats;
 }
 

@@ -56,7 +56,7 @@ TEST_F(IngestFiles, FolderOfAllSorts) {
   folder_.Write("core", std::string("\x7f"
                                     "ELF\0\0\xff\xfe",
                                     8));
-  folder_.Write("other.json", R"({"traceEvents":[]})");
+  folder_.Write("other.json", R"({"events":[]})");
   folder_.Write("empty", "");
   std::map<std::string, SourceReport> reports = ByName(store_.Ingest({folder_.path()}));
   EXPECT_EQ(reports.size(), 10U);

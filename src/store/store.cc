@@ -157,6 +157,13 @@ Status Store::CheckSchema() {
     return Fail("store {} has schema {}, newer than this telltale knows ({}); use a newer telltale",
                 path_, *version, kSchemaVersion);
   }
+  if (*version < kSchemaVersion) {
+    // No release has written one; from the first release on, older schemas are brought forward here.
+    return Fail(
+        "store {} has schema {} of a development version, this telltale needs {}; ingest the files "
+        "again into a new store",
+        path_, *version, kSchemaVersion);
+  }
   return {};
 }
 
@@ -168,7 +175,10 @@ Status Store::FindNextIds() {
       {"communicator", "communicator"},
       {"communicator_rank", "communicator_rank"},
       {"series", "operation_series"},
-      {"counter", "operation_counter"}};
+      {"counter", "operation_counter"},
+      {"trace_process", "trace_process"},
+      {"track", "track"},
+      {"name", "event_name"}};
   std::string sql = "SELECT ";
   for (const auto& [column, table] : kIds) {
     sql += fmt::format("(SELECT coalesce(max({}) + 1, 0) FROM {})::BIGINT, ", column, table);

@@ -11,7 +11,7 @@
 
 namespace telltale {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 struct StoreOptions {
   Access access = Access::kReadOnly;
@@ -39,9 +39,16 @@ class Store {
     kCommunicatorRank,
     kSeries,
     kCounter,
+    kTraceProcess,
+    kTrack,
+    kEventName,
     kDimensions
   };
   int64_t NextId(Dimension dimension) { return next_id_[dimension]++; }
+  // The first of so many consecutive ones.
+  int64_t NextIds(Dimension dimension, size_t count) {
+    return next_id_[dimension].fetch_add(static_cast<int64_t>(count));
+  }
 
   // Writes everything that is still in the log into the file itself.
   Status Checkpoint();

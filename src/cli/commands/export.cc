@@ -1,11 +1,14 @@
-// `telltale export parquet`: the store's views and tables as Parquet files.
+// `telltale export`: the store's views and tables as Parquet files, profiles for Perfetto.
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include "base/json_text.h"
 #include "cli/commands/list.h"
 #include "cli/output.h"
 #include "cli/store_access.h"
+#include "evidence/perfetto.h"
 
 namespace telltale::cli {
 namespace {
@@ -83,6 +86,40 @@ void RunExport(ExportCommand options, const GlobalOptions& global) {
   PrintTable(written, global, "export/1", "files", coverage);
 }
 
+struct PerfettoCommand {
+  std::string out;
+  std::string run;
+  std::optional<int64_t> rank;
+};
+
+void RunPerfetto(const PerfettoCommand& options, const GlobalOptions& global) {
+  const OpenStore opened = OpenForReading(global);
+  const evidence::TraceEvents events =
+      ValueOrThrow(evidence::LoadTraceEvents(*opened.connection, {options.run, options.rank}));
+  const bool to_stdout = options.out == "-";
+  const std::string draft = options.out + ".part";
+  std::FILE* const file = to_stdout ? stdout : std::fopen(draft.c_str(), "wb");
+  if (file == nullptr) {
+    throw CommandFailure(fmt::format("{}: {}", options.out, SystemErrorText(errno)));
+  }
+  Status status = evidence::WritePerfetto(events, [&](std::string_view text) -> Status {
+    if (std::fwrite(text.data(), 1, text.size(), file) == text.size()) return {};
+    return Fail("{}: {}", options.out, SystemErrorText(errno));
+  });
+  if (to_stdout) return OkOrThrow(status);
+  if (std::fclose(file) != 0 && status) {
+    status = Fail("{}: {}", options.out, SystemErrorText(errno));
+  }
+  if (status && std::rename(draft.c_str(), options.out.c_str()) != 0) {
+    status = Fail("{}: {}", options.out, SystemErrorText(errno));
+  }
+  if (!status) (void)std::remove(draft.c_str());
+  OkOrThrow(status);
+  if (!global.quiet) {
+    fmt::print(stderr, "{} events in {}; open it at ui.perfetto.dev\n", events.size(), options.out);
+  }
+}
+
 }  // namespace
 
 void AddExportCommand(CLI::App& app, GlobalOptions& global) {
@@ -97,6 +134,19 @@ void AddExportCommand(CLI::App& app, GlobalOptions& global) {
   parquet->add_option("NAME", options->names, "tables or views");
   parquet->add_flag("--force", options->force, "overwrite files that exist");
   parquet->callback([options, &global] { RunExport(*options, global); });
+
+  auto trace_options = std::make_shared<PerfettoCommand>();
+  CLI::App* perfetto = command->add_subcommand("perfetto", "a profile for Perfetto's viewer");
+  perfetto->fallthrough();
+  perfetto->footer(
+      "\nSlices that overlap lie on lanes of their own; arrows go from calls to the GPU work that "
+      "they launched.\n\nExamples:\n  telltale export perfetto --out rank0.json --rank 0\n"
+      "  telltale export perfetto --out - | gzip > trace.json.gz");
+  perfetto->add_option("--out", trace_options->out, "file to write, - for standard output")
+      ->required();
+  perfetto->add_option("--run", trace_options->run, "only this run");
+  perfetto->add_option("--rank", trace_options->rank, "only this global rank");
+  perfetto->callback([trace_options, &global] { RunPerfetto(*trace_options, global); });
 }
 
 }  // namespace telltale::cli

@@ -10,6 +10,7 @@
 
 #include "cli/commands/list.h"
 #include "cli/output.h"
+#include "simulate/profile.h"
 #include "simulate/training.h"
 
 namespace telltale::cli {
@@ -179,6 +180,26 @@ void AddOutputOptions(CLI::App& command, Request& request) {
   output.Add("--threads", options.threads, "that write; 0: one a CPU");
 }
 
+struct ProfileRequest {
+  std::string kind = "kineto";
+  std::string out;
+  simulate::ProfileOptions options;
+};
+
+void RunProfile(const ProfileRequest& request, const GlobalOptions& global) {
+  const simulate::ProfileCounts counts = ValueOrThrow(
+      request.kind == "kineto" ? simulate::WriteKinetoTrace(request.out, request.options)
+                               : simulate::WriteNsightExport(request.out, request.options));
+  Table table;
+  table.columns = {{"file", "VARCHAR"},
+                   {"ranges", "UBIGINT"},
+                   {"calls", "UBIGINT"},
+                   {"kernels", "UBIGINT"},
+                   {"flows", "UBIGINT"}};
+  table.rows.push_back({request.out, counts.ranges, counts.calls, counts.kernels, counts.flows});
+  PrintTable(table, global, "simulate.profile/1", "files");
+}
+
 }  // namespace
 
 void AddSimulateCommand(CLI::App& app, GlobalOptions& global) {
@@ -193,6 +214,29 @@ void AddSimulateCommand(CLI::App& app, GlobalOptions& global) {
   AddInspectorOptions(*training, *request);
   AddOutputOptions(*training, *request);
   training->callback([request, &global] { RunTraining(*request, global); });
+
+  auto profile_request = std::make_shared<ProfileRequest>();
+  CLI::App* profile = simulate->add_subcommand(
+      "profile", "a profile of training steps: a PyTorch trace, or an Nsight Systems export");
+  profile->footer(
+      "\nExamples:\n  telltale simulate profile --out trace.json\n  telltale simulate profile "
+      "--kind "
+      "nsight --ranges 1M --out report.sqlite");
+  profile->add_option("--kind", profile_request->kind, "kineto (PyTorch) or nsight (SQLite)")
+      ->check(CLI::IsMember({"kineto", "nsight"}));
+  profile->add_option("--out", profile_request->out, "file to write")->required();
+  profile->add_option("--layers", profile_request->options.layers, "transformer layers (32)");
+  profile->add_option("--steps", profile_request->options.steps, "training steps (10)");
+  profile
+      ->add_option("--target-bytes", profile_request->options.target_bytes,
+                   "kineto: size of the file instead of --steps")
+      ->transform(CLI::AsSizeValue(true));
+  profile
+      ->add_option("--ranges", profile_request->options.target_ranges,
+                   "nsight: NVTX ranges instead of --steps")
+      ->transform(CLI::AsSizeValue(true));
+  profile->add_option("--seed", profile_request->options.seed, "of the random numbers");
+  profile->callback([profile_request, &global] { RunProfile(*profile_request, global); });
 }
 
 }  // namespace telltale::cli

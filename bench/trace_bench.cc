@@ -1,0 +1,170 @@
+// Ingest of profiles with their call chains: a simulated Kineto trace against DuckDB's read_json of
+// the same events, and a simulated Nsight Systems export against a scan of its rows with SQLite.
+// Whole processes, files in the page cache.
+//
+//   trace_bench --telltale build/release/telltale --kineto TRACE.json --nsight REPORT.sqlite
+//               [--runs 3] [--reference-runs 1] [--work build/bench]
+//
+// Writes rows of build/bench.json, one a line.
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "bench/measure.h"
+#include "store/database.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using telltale::bench::Execute;
+using telltale::bench::Measure;
+using telltale::bench::Median;
+using telltale::bench::Run;
+
+void RemoveStore(const std::string& file) {
+  fs::remove(file);
+  fs::remove(file + ".wal");
+}
+
+void ReadWhole(const std::string& path) {
+  std::vector<char> buffer(size_t{1} << 20);
+  std::ifstream file(path, std::ios::binary);
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
+         file.gcount() > 0) {
+  }
+}
+
+void RunReadJson(const std::string& trace, const std::string& store) {
+  telltale::DatabaseOptions options;
+  options.access = telltale::Access::kReadWrite;
+  auto database = telltale::Database::Open(store, options);
+  if (!database) _exit(1);
+  auto connection = (*database)->Connect();
+  if (!connection) _exit(1);
+  // The whole document is one JSON value to DuckDB, so it must be allowed to be large.
+  const std::string sql = fmt::format(
+      R"sql(
+CREATE TABLE event AS
+SELECT e.ph, e.cat, e.name, e.pid, e.tid, e.ts, e.dur, e.id, e.args.correlation AS correlation,
+       e.args."External id" AS external_id
+FROM (SELECT unnest(traceEvents) AS e FROM read_json('{}', maximum_object_size = 4294967295, columns = {{
+  traceEvents: 'STRUCT(ph VARCHAR, cat VARCHAR, name VARCHAR, pid BIGINT, tid BIGINT, ts DOUBLE,
+                dur DOUBLE, id BIGINT, args STRUCT(correlation BIGINT, "External id" BIGINT))[]'}}));
+CHECKPOINT;)sql",
+      trace);
+  if (const auto status = (*connection)->Run(sql); !status) {
+    fmt::print(stderr, "{}\n", status.error().message);
+    _exit(1);
+  }
+}
+
+constexpr const char* kTables[] = {"NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                   "CUPTI_ACTIVITY_KIND_KERNEL"};
+
+// Reads each value of each row, and does nothing with it.
+void ScanSqlite(const std::string& path) {
+  sqlite3* handle = nullptr;
+  if (sqlite3_open_v2(("file:" + path + "?immutable=1").c_str(), &handle,
+                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr) != SQLITE_OK) {
+    _exit(1);
+  }
+  int64_t sum = 0;
+  for (const char* table : kTables) {
+    sqlite3_stmt* statement = nullptr;
+    sqlite3_prepare_v2(handle, fmt::format("SELECT * FROM {}", table).c_str(), -1, &statement,
+                       nullptr);
+    const int columns = sqlite3_column_count(statement);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+      for (int i = 0; i < columns; ++i) sum += sqlite3_column_int64(statement, i);
+    }
+    sqlite3_finalize(statement);
+  }
+  sqlite3_close(handle);
+  if (sum == 0) _exit(1);
+}
+
+int64_t RowsOf(const std::string& path) {
+  sqlite3* handle = nullptr;
+  sqlite3_open_v2(("file:" + path + "?immutable=1").c_str(), &handle,
+                  SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  int64_t rows = 0;
+  for (const char* table : kTables) {
+    sqlite3_stmt* statement = nullptr;
+    sqlite3_prepare_v2(handle, fmt::format("SELECT count(*) FROM {}", table).c_str(), -1,
+                       &statement, nullptr);
+    if (sqlite3_step(statement) == SQLITE_ROW) rows += sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+  }
+  sqlite3_close(handle);
+  return rows;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::map<std::string, std::string> option = {{"--telltale", "build/release/telltale"},
+                                               {"--kineto", ""},
+                                               {"--nsight", ""},
+                                               {"--runs", "3"},
+                                               {"--reference-runs", "1"},
+                                               {"--work", "build/bench"}};
+  for (int i = 1; i + 1 < argc; i += 2) option[argv[i]] = argv[i + 1];
+  const int runs = std::atoi(option["--runs"].c_str());
+  const int reference_runs = std::atoi(option["--reference-runs"].c_str());
+  const std::string ours_file = option["--work"] + "/trace-ours.duckdb";
+  const std::string reference_file = option["--work"] + "/trace-reference.duckdb";
+
+  const auto measure = [&](const std::string& name, const std::string& input, double amount,
+                           const char* unit, const char* target, const char* reference_name,
+                           const std::function<void()>& run_reference) {
+    ReadWhole(input);
+    std::vector<double> ours, reference;
+    double peak = 0;
+    double reference_peak = 0;
+    for (int i = 0; i < std::max(runs, reference_runs); ++i) {
+      if (i < runs) {
+        RemoveStore(ours_file);
+        const Run run = Measure([&] {
+          Execute({option["--telltale"], "--store", ours_file, "--quiet", "ingest", input});
+        });
+        ours.push_back(run.seconds);
+        peak = std::max(peak, run.peak_bytes);
+      }
+      if (i < reference_runs) {
+        RemoveStore(reference_file);
+        const Run run = Measure(run_reference);
+        reference.push_back(run.seconds);
+        reference_peak = std::max(reference_peak, run.peak_bytes);
+      }
+    }
+    const std::string command =
+        fmt::format("trace_bench, {}; reference: {}", input, reference_name);
+    const auto row = [&](const char* what, double mine, double other, double ratio,
+                         const char* row_unit, const char* row_target) {
+      fmt::print(R"({{"name":"{}_{}","ours":{:.4g},"reference":{:.4g},"ratio":{:.3g},"unit":"{}",)"
+                 R"("target":"{}","command":"{}"}})"
+                 "\n",
+                 name, what, mine, other, ratio, row_unit, row_target, command);
+    };
+    const double mine = amount / Median(ours);
+    const double other = amount / Median(reference);
+    row("speed", mine, other, mine / other, unit, target);
+    row("seconds", Median(ours), Median(reference), Median(reference) / Median(ours), "s", "");
+    row("peak_memory", peak / 1e6, reference_peak / 1e6, reference_peak / peak, "MB", "<= 1074");
+    RemoveStore(ours_file);
+    RemoveStore(reference_file);
+  };
+  if (const std::string& trace = option["--kineto"]; !trace.empty()) {
+    measure("kineto_ingest", trace, static_cast<double>(fs::file_size(trace)) / 1e6, "MB/s of JSON",
+            ">= 400", "DuckDB read_json", [&] { RunReadJson(trace, reference_file); });
+  }
+  if (const std::string& report = option["--nsight"]; !report.empty()) {
+    measure("nsight_ingest", report, static_cast<double>(RowsOf(report)) / 1e6, "M rows/s", ">= 2",
+            "SQLite scan of every value", [&] { ScanSqlite(report); });
+  }
+  return 0;
+}

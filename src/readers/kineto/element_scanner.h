@@ -1,0 +1,48 @@
+#pragma once
+
+// Finds where the elements of a JSON array begin and end, without looking at what they hold: 64
+// bytes at a time, a mask of the bytes outside of strings tells the brackets.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace telltale::kineto {
+
+struct ElementBounds {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+class ElementScanner {
+ public:
+  // Goes on to data[size); `data` holds what it held at the last call, and more behind it. Appends
+  // the elements that became complete. Stops behind the ']' of the array: then closed() is true.
+  void Scan(const char* data, size_t size, std::vector<ElementBounds>& elements);
+
+  // The first `count` bytes were taken out of the buffer.
+  void Forget(size_t count);
+  // Starts anew at this offset, between two elements.
+  void Restart(size_t offset);
+
+  bool closed() const { return closed_; }
+  size_t scanned() const { return scanned_; }
+  bool in_element() const { return depth_ > 0; }
+  // Something has begun that has not ended: an element, or a string between elements.
+  bool is_pending() const { return depth_ > 0 || in_string_; }
+  size_t element_begin() const { return element_begin_; }
+
+ private:
+  void ScanSlowly(const char* data, size_t end, std::vector<ElementBounds>& elements);
+  // False when the array is over.
+  bool Bracket(const char* data, size_t at, std::vector<ElementBounds>& elements);
+
+  size_t scanned_ = 0;
+  size_t depth_ = 0;
+  size_t element_begin_ = 0;
+  bool in_string_ = false;
+  bool escaped_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace telltale::kineto

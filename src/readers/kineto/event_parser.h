@@ -1,0 +1,103 @@
+#pragma once
+
+// Reads the events of a Chrome trace as PyTorch's profiler (Kineto) writes them: categories of 2022
+// and later, CUDA and ROCm. One parser is used by one thread; several fill parts that are joined
+// afterwards (trace_builder.h).
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "readers/kineto/interner.h"
+#include "readers/trace/trace_data.h"
+
+namespace telltale::kineto {
+
+// Where an event lies, as the file says: pid and tid (numbers or words), and whether they mean a
+// device and a stream. A device may have the number of a process.
+struct TrackKey {
+  std::string pid, tid;
+  bool is_gpu = false;
+  auto operator<=>(const TrackKey&) const = default;
+};
+
+// A record that names a process or thread ("M").
+struct Naming {
+  std::string kind;  // process_name, process_labels, thread_name, …
+  std::string pid, tid;
+  std::string value;
+};
+
+// A "B" or "E" event, to be matched over the whole file.
+struct RangeEdge {
+  int64_t time_ns = 0;
+  uint64_t position = 0;
+  uint32_t track = 0;
+  uint32_t name = 0;
+  trace::EventKind kind = trace::EventKind::kOther;
+  bool is_begin = false;
+};
+
+enum class EventLoss {
+  kInvalidEvent,  // not an object, or not JSON to its end
+  kMissingField,  // no phase or no time
+  kInvalidTime,   // not a number, beyond 64 bits, or a negative duration
+  kUnknownPhase,
+  kUnmatchedEdge,
+  kDuplicate,
+};
+inline constexpr size_t kEventLosses = static_cast<size_t>(EventLoss::kDuplicate) + 1;
+
+struct LossCount {
+  uint64_t count = 0;
+  uint64_t first_position = 0;
+  void Add(uint64_t position) {
+    if (count++ == 0 || position < first_position) first_position = position;
+  }
+};
+
+// What one parser has read. Numbers of names and tracks, and event indexes, are of this part.
+struct TracePart {
+  Interner names;
+  std::vector<TrackKey> tracks;
+  std::vector<trace::Event> events;
+  std::vector<trace::KernelLaunch> launches;
+  std::vector<trace::MemoryOperation> memory;
+  std::vector<trace::Communication> communications;
+  std::vector<trace::StreamWait> waits;
+  std::vector<trace::FlowPoint> flows;
+  std::vector<trace::CounterValue> counters;
+  std::vector<RangeEdge> edges;
+  std::vector<Naming> namings;
+  uint64_t namings_seen = 0;
+  std::array<LossCount, kEventLosses> losses;
+  uint64_t records = 0;
+};
+
+class EventParser {
+ public:
+  explicit EventParser(TracePart& part) : part_(part) {}
+
+  // Takes in one element of traceEvents.
+  void Parse(std::string_view element, uint64_t position);
+
+ private:
+  struct Fields;
+  bool ReadFields(std::string_view element, Fields& fields);
+  void AddEvent(const Fields& fields, int64_t start_ns, int64_t duration_ns, uint64_t position);
+  void AddCounters(const Fields& fields, int64_t time_ns);
+  void Lose(EventLoss loss, uint64_t position) {
+    part_.losses[static_cast<size_t>(loss)].Add(position);
+  }
+  uint32_t TrackOf(std::string_view pid, std::string_view tid, bool is_gpu);
+  uint32_t NameOf(std::string_view raw);
+
+  TracePart& part_;
+  std::map<TrackKey, uint32_t> track_numbers_;
+  TrackKey last_key_;
+  uint32_t last_track_ = 0;
+};
+
+}  // namespace telltale::kineto

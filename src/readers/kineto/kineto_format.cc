@@ -1,0 +1,128 @@
+#include "readers/kineto/kineto_format.h"
+
+#include <algorithm>
+
+#include "readers/kineto/parallel_parser.h"
+#include "readers/kineto/trace_builder.h"
+#include "readers/trace/trace_source.h"
+
+namespace telltale::kineto {
+namespace {
+
+constexpr size_t kWindowBytes = size_t{1} << 20;
+
+bool Recognises(std::string_view head, std::string_view) {
+  if (head.find("\"traceEvents\"") != std::string_view::npos) return true;
+  const size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return false;
+  if (head[first] == '[') {
+    return head.find("\"ph\"") != std::string_view::npos &&
+           head.find("\"ts\"") != std::string_view::npos;
+  }
+  // Much metadata in front of the events.
+  return head[first] == '{' && (head.find("\"baseTimeNanoseconds\"") != std::string_view::npos ||
+                                head.find("\"distributedInfo\"") != std::string_view::npos);
+}
+
+class KinetoWorker : public SourceWorker {
+ public:
+  KinetoWorker(std::unique_ptr<trace::TraceWriter> writer, WorkerOptions options)
+      : writer_(std::move(writer)), options_(std::move(options)) {}
+
+  Status Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) override;
+  Status IngestLarge(const SourceFile& file, SourceReport& report) override;
+  Status Flush() override { return {}; }
+
+ private:
+  std::unique_ptr<trace::TraceWriter> writer_;
+  WorkerOptions options_;
+};
+
+// What only the whole file tells.
+void AddWholeFileLosses(const TraceSplitter& splitter, const std::string& damage,
+                        trace::TraceData& data) {
+  const auto line = [&](const char* kind, uint64_t count) {
+    if (count == 0) return;
+    data.records += count;
+    data.losses.push_back({kind, "line", count, data.records - count, ""});
+  };
+  const auto note = [&](const char* kind, uint64_t count, const std::string& detail = {}) {
+    if (count > 0) data.losses.push_back({kind, "note", count, 0, detail});
+  };
+  line("broken_json", splitter.broken_events());
+  line("cut_last_event", splitter.cut_event() ? 1 : 0);
+  note("cut_file", splitter.cut() ? 1 : 0, "the trace ends before its last bracket");
+  note("damaged_compression", damage.empty() ? 0 : 1, damage);
+  note("broken_members", splitter.broken_members() ? 1 : 0,
+       "what stands beside the events is not JSON; time base and rank may be missing");
+  const auto is_unfinished = [](const trace::Event& event) {
+    return event.duration_ns == trace::kUnfinished;
+  };
+  note("unfinished_event",
+       static_cast<uint64_t>(std::count_if(data.events.begin(), data.events.end(), is_unfinished)));
+}
+
+Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) {
+  TraceSplitter splitter(*source.bytes, kWindowBytes);
+  uint64_t reported_bytes = 0;
+  const auto on_window = [&] {
+    if (!options_.on_progress) return;
+    options_.on_progress(source.fingerprint->size() - reported_bytes);
+    reported_bytes = source.fingerprint->size();
+  };
+  auto parts = ParseEvents(splitter, options_.parsers, on_window);
+  if (!parts) {
+    report.message = parts.error().message;
+    return {};
+  }
+  if (!splitter.found_events()) {
+    report.status = SourceStatus::kNotRecognised;
+    report.message = "no traceEvents in it";
+    return {};
+  }
+  // What is left of the stream belongs to the fingerprint.
+  std::vector<char> rest(kWindowBytes);
+  while (true) {
+    const auto got = source.bytes->Read(std::span(rest));
+    if (!got || *got == 0) break;
+  }
+  on_window();
+  trace::SourceRow row;
+  row.run = file.run;
+  row.path = file.path;
+  row.format = "kineto";
+  row.compression = CompressionName(source.compression);
+  row.expanded_bytes = splitter.bytes_read();
+  row.size_bytes = source.fingerprint->size();
+  row.fingerprint = source.fingerprint->Finish();
+  row.damage = source.decompressor != nullptr ? source.decompressor->damage() : "";
+  row.replaces = file.replaces;
+  if (trace::IsKnownSource(options_, row, report)) return {};
+  BuiltTrace built = BuildTrace(std::move(*parts), splitter.Members(), file.path);
+  AddWholeFileLosses(splitter, row.damage, built.data);
+  return trace::StoreTrace(*writer_, row, built.data, built.tolerance_ns, report);
+}
+
+Status KinetoWorker::IngestLarge(const SourceFile& file, SourceReport& report) {
+  Fingerprint fingerprint;
+  auto opened = OpenByteStream(file.path, &fingerprint);
+  if (!opened) {
+    report.message = opened.error().message;
+    return {};
+  }
+  return Ingest(file, {opened->bytes.get(), opened->bytes.get(), opened->compression, &fingerprint},
+                report);
+}
+
+Result<std::unique_ptr<SourceWorker>> MakeWorker(Store& store, const WorkerOptions& options) {
+  TELLTALE_ASSIGN(auto writer, trace::TraceWriter::Create(store));
+  return std::unique_ptr<SourceWorker>(new KinetoWorker(std::move(writer), options));
+}
+
+Status LinkRuns(Store&, std::span<const int64_t>) { return {}; }
+
+}  // namespace
+
+Format KinetoFormat() { return {"kineto", Recognises, MakeWorker, LinkRuns}; }
+
+}  // namespace telltale::kineto

@@ -1,0 +1,162 @@
+// Kineto traces written by hand: regimes of time, categories, and what real files get wrong.
+
+#include <gtest/gtest.h>
+
+#include "tests/support/inspector_support.h"
+
+namespace telltale::test {
+namespace {
+
+class Kineto : public testing::Test {
+ protected:
+  SourceReport Ingest(const std::string& text, const std::string& name = "trace.json") {
+    const IngestReport report = store_.Ingest({folder_.Write(name, text)});
+    EXPECT_EQ(report.sources.size(), 1U);
+    return report.sources.empty() ? SourceReport() : report.sources[0];
+  }
+  std::vector<std::string> Times() {
+    return store_.Rows("SELECT name, start_ns, duration_ns FROM events ORDER BY position");
+  }
+  TempFolder folder_;
+  TestStore store_;
+};
+
+using Strings = std::vector<std::string>;
+
+constexpr const char* kHead = R"({"schemaVersion":1,"traceEvents":[)";
+std::string Event(const std::string& name, const std::string& ts, const std::string& dur,
+                  const std::string& more = "") {
+  return R"({"ph":"X","cat":"cpu_op","name":")" + name + R"(","pid":1,"tid":2,"ts":)" + ts +
+         R"(,"dur":)" + dur + more + "}";
+}
+
+TEST_F(Kineto, WholeMicrosecondsAreAbsolute) {
+  Ingest(kHead + Event("a", "1682725898236567", "68.0") + "]}");
+  EXPECT_EQ(Times(), Strings{"a|1682725898236567000|68000"});
+}
+
+TEST_F(Kineto, TimesRelativeToABaseThatComesLast) {
+  Ingest(kHead + Event("a", "4458676522690.655", "1.5") +
+         R"(],"baseTimeNanoseconds":1711964646000000000})");
+  EXPECT_EQ(Times(), Strings{"a|1716423322522690655|1500"});
+}
+
+TEST_F(Kineto, AnAbsoluteTimeBesideABaseStays) {
+  Ingest(R"({"baseTimeNanoseconds":1711964646000000000,"traceEvents":[)" +
+         Event("a", "1712195495406752.8", "1") + "]}");
+  EXPECT_EQ(Times(), Strings{"a|1712195495406752800|1000"});
+}
+
+TEST_F(Kineto, ADeviceMayHaveTheNumberOfAProcess) {
+  Ingest(
+      std::string(kHead) +
+      R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":0,"tid":7,"ts":1,"dur":2,"args":{"correlation":5}},
+            {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":2,"dur":2,"args":{"correlation":5,"grid":[1,2,3],"block":[4,5,6],"registers per thread":7,"shared memory":8}}]})");
+  EXPECT_EQ(store_.Rows(
+                "SELECT kind, device, stream, thread, parent_basis FROM events ORDER BY position"),
+            (Strings{"runtime|-|-|7|-", "kernel|0|7|-|correlation"}));
+  EXPECT_EQ(store_.Rows("SELECT * EXCLUDE (event) FROM kernel_launch"),
+            Strings{"1|2|3|4|5|6|7|8|-1"});
+}
+
+TEST_F(Kineto, BeginAndEndAreOneEvent) {
+  const SourceReport report = Ingest(
+      R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":10},{"ph":"B","name":"b","pid":1,"tid":1,"ts":11},
+          {"ph":"E","pid":1,"tid":1,"ts":12},{"ph":"E","pid":1,"tid":1,"ts":20},{"ph":"E","pid":1,"tid":1,"ts":21}])");
+  EXPECT_EQ(store_.Rows("SELECT name, start_ns, duration_ns FROM events ORDER BY start_ns"),
+            (Strings{"a|10000|10000", "b|11000|1000"}));
+  EXPECT_EQ(report.records, 5U);
+  EXPECT_EQ(store_.Lost("unmatched_edge"), 1);
+}
+
+TEST_F(Kineto, WhatIsWrongIsCountedAndNothingElseIsLost) {
+  const SourceReport report = Ingest(
+      std::string(kHead) + Event("ok", "1", "2") + "," + Event("nan", "NaN", "2") + "," +
+      Event("minus", "1", "-2") + R"(,{"ph":"X","name":"no time"},{"name":"no phase","ts":1},)" +
+      R"({"ph":"Q","ts":1},[1,2],)" +
+      Event("odd", "3", "4", R"(,"args":{"a":NaN,"b":[{}],"correlation":N/A})") + "," +
+      Event("far", "9223372036854775807", "1") + ",]}");
+  EXPECT_EQ(Times(), (Strings{"ok|1000|2000", "odd|3000|4000"}));
+  EXPECT_EQ(report.records, 9U);
+  EXPECT_EQ(report.rows, 2U);
+  EXPECT_EQ(store_.Lost("invalid_time"), 3);
+  EXPECT_EQ(store_.Lost("missing_field"), 2);
+  EXPECT_EQ(store_.Lost("unknown_phase"), 1);
+  EXPECT_EQ(store_.Lost("invalid_event"), 1);
+}
+
+TEST_F(Kineto, ACutFileKeepsItsWholeEvents) {
+  const SourceReport report =
+      Ingest(kHead + Event("a", "1", "2") + "," + Event("b", "3", "4") + R"(,{"ph":"X","na)");
+  EXPECT_EQ(Times().size(), 2U);
+  EXPECT_EQ(report.records, 3U);
+  EXPECT_EQ(store_.Lost("cut_last_event"), 1);
+  EXPECT_EQ(store_.Lost("cut_file"), 1);
+}
+
+TEST_F(Kineto, NamesKeepTheirCharacters) {
+  Ingest(kHead + Event(R"(a\"b\\c\u00e9\n)", "1", "1") + "," + Event("bad \xff utf8", "2", "1") +
+         "]}");
+  EXPECT_EQ(store_.Rows("SELECT name FROM events ORDER BY position"),
+            (Strings{"a\"b\\c\u00e9\n", "bad \\xff utf8"}));
+}
+
+TEST_F(Kineto, TheSameEventTwiceIsOne) {
+  const std::string event = Event("a", "1", "2", R"(,"args":{"External id":5})");
+  const std::string without_id = Event("b", "1", "2");
+  Ingest(kHead + event + "," + event + "," + without_id + "," + without_id + "]}");
+  EXPECT_EQ(Times().size(), 3U);
+  EXPECT_EQ(store_.Lost("duplicate_event"), 1);
+}
+
+TEST_F(Kineto, RankComesFromTheFileAndHostFromItsName) {
+  Ingest(R"({"distributedInfo":{"backend":"nccl","rank":3,"world_size":8},"traceEvents":[)" +
+             Event("a", "1", "2") +
+             R"(,{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"python"}}]})",
+         "gpu-node_77.1700000000.pt.trace.json");
+  EXPECT_EQ(store_.Rows("SELECT host, pid, name, rank, world_size FROM trace_process"),
+            Strings{"gpu-node|1|python|3|8"});
+}
+
+TEST_F(Kineto, CountersAndFlowsAreRows) {
+  Ingest(std::string(kHead) + Event("a", "1", "2") +
+         R"(,{"ph":"C","name":"power","pid":1,"tid":2,"ts":3,"args":{"value":1.5,"limit":2}},)" +
+         R"({"ph":"s","id":9,"cat":"ac2g","name":"ac2g","pid":1,"tid":2,"ts":1},)" +
+         R"({"ph":"f","id":9,"cat":"ac2g","name":"ac2g","pid":0,"tid":7,"ts":2,"bp":"e"}]})");
+  EXPECT_EQ(store_.Rows("SELECT n.text, c.time_ns, c.value FROM counter_value c JOIN event_name n "
+                        "USING (name) ORDER BY n.text"),
+            (Strings{"power|3000|1.5", "power/limit|3000|2"}));
+  EXPECT_EQ(store_.Rows("SELECT id, phase, time_ns FROM flow_point ORDER BY phase"),
+            (Strings{"9|0|1000", "9|2|2000"}));
+}
+
+TEST_F(Kineto, NestingAsDeepAsCanBe) {
+  std::string text = std::string(kHead) + R"({"ph":"X","name":"a","ts":1,"dur":1,"args":)";
+  text +=
+      std::string(100'000, '[') + std::string(100'000, ']') + "}," + Event("b", "1", "1") + "]}";
+  EXPECT_EQ(Ingest(text).rows, 2U);
+}
+
+TEST_F(Kineto, SecretsInMetadataStayOutside) {
+  Ingest(R"({"metadata":{"env":{"HF_TOKEN":"hf_secret"}},"traceEvents":[)" + Event("a", "1", "2") +
+         "]}");
+  for (const std::string& row : store_.Dump()) {
+    EXPECT_EQ(row.find("hf_secret"), std::string::npos) << row;
+  }
+}
+
+TEST_F(Kineto, AgainChangesNothingAndGrownFilesAreReplaced) {
+  const std::string first = kHead + Event("a", "1", "2");
+  const std::string path = folder_.Write("grown.json", first);
+  store_.Ingest({path});
+  store_.Ingest({path});
+  EXPECT_EQ(store_.Integer("SELECT count(*) FROM event"), 1);
+  folder_.Write("grown.json", first + "," + Event("b", "3", "1") + "]}");
+  store_.Ingest({path});
+  EXPECT_EQ(store_.Rows("SELECT name FROM events ORDER BY start_ns"), (Strings{"a", "b"}));
+  EXPECT_EQ(store_.Integer("SELECT count(*) FROM event_name"), 2);
+  EXPECT_EQ(store_.Integer("SELECT count(*) FROM source"), 1);
+}
+
+}  // namespace
+}  // namespace telltale::test

@@ -1,0 +1,68 @@
+#include "readers/kineto/micro_time.h"
+
+#include <limits>
+
+namespace telltale::kineto {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+std::optional<int64_t> NanosecondsOf(std::string_view microseconds) {
+  const char* at = microseconds.data();
+  const char* const end = at + microseconds.size();
+  const bool negative = at != end && *at == '-';
+  if (negative) ++at;
+  if (at == end || !IsDigit(*at)) return {};
+
+  // digits * 10^scale, in microseconds.
+  uint64_t digits = 0;
+  int scale = 0;
+  bool has_point = false;
+  bool round_up = false;
+  bool full = false;  // further digits do not fit; the first of them rounds
+  for (; at != end && (IsDigit(*at) || (*at == '.' && !has_point)); ++at) {
+    if (*at == '.') {
+      has_point = true;
+      continue;
+    }
+    const auto digit = static_cast<uint64_t>(*at - '0');
+    if (!full && digits <= (std::numeric_limits<uint64_t>::max() - digit) / 10) {
+      digits = digits * 10 + digit;
+      if (has_point) --scale;
+    } else {
+      if (!full) round_up = digit >= 5;
+      full = true;
+      if (!has_point) ++scale;
+    }
+  }
+  if (at != end && (*at == 'e' || *at == 'E')) {
+    ++at;
+    const bool minus = at != end && *at == '-';
+    if (at != end && (*at == '-' || *at == '+')) ++at;
+    if (at == end) return {};
+    int exponent = 0;
+    for (; at != end && IsDigit(*at); ++at) {
+      if (exponent < 10000) exponent = exponent * 10 + (*at - '0');
+    }
+    scale += minus ? -exponent : exponent;
+  }
+  if (at != end) return {};
+
+  scale += 3;
+  for (; scale > 0 && digits != 0; --scale) {
+    if (full || digits > std::numeric_limits<uint64_t>::max() / 10) return {};
+    digits *= 10;
+  }
+  for (; scale < 0 && (digits != 0 || round_up); ++scale) {
+    round_up = digits % 10 >= 5;
+    digits /= 10;
+  }
+  if (round_up) ++digits;
+  if (digits > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return {};
+  const auto value = static_cast<int64_t>(digits);
+  return negative ? -value : value;
+}
+
+}  // namespace telltale::kineto

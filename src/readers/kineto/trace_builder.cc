@@ -1,0 +1,418 @@
+#include "readers/kineto/trace_builder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <tuple>
+#include <unordered_map>
+
+#include "readers/kineto/json_cursor.h"
+
+namespace telltale::kineto {
+namespace {
+
+using trace::Event;
+using trace::TraceData;
+using trace::Track;
+using trace::TrackKind;
+
+// With a base, times below this are relative to it; Kineto's bases are fixed dates, so that
+// relative times are large as well.
+constexpr int64_t kLargestRelativeNs = 100'000'000'000'000'000;  // 10^14 us
+
+std::optional<int64_t> IntegerOf(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+struct Members {
+  std::optional<int64_t> base_ns, rank, world_size;
+  std::string schema_version, tool;
+};
+
+void ReadDistributedInfo(JsonCursor& cursor, Members& members) {
+  if (!cursor.Take('{')) {
+    (void)cursor.SkipValue();
+    return;
+  }
+  std::string_view key, text;
+  while (cursor.String(key) && cursor.Take(':')) {
+    if ((key == "rank" || key == "world_size") && cursor.Peek() != '{' && cursor.Peek() != '[') {
+      if (!cursor.Scalar(text)) return;
+      (key == "rank" ? members.rank : members.world_size) = IntegerOf(text);
+    } else if (!cursor.SkipValue()) {
+      return;
+    }
+    (void)cursor.Take(',');
+  }
+  (void)cursor.Take('}');
+}
+
+Members ReadMembers(std::string_view json) {
+  Members members;
+  JsonCursor cursor(json);
+  if (!cursor.Take('{')) return members;
+  std::string_view key, text;
+  while (cursor.String(key) && cursor.Take(':')) {
+    if (key == "distributedInfo") {
+      ReadDistributedInfo(cursor, members);
+    } else if (cursor.Peek() == '{' || cursor.Peek() == '[') {
+      if (!cursor.SkipValue()) break;
+    } else if (!cursor.Scalar(text)) {
+      break;
+    } else if (key == "baseTimeNanoseconds") {
+      members.base_ns = IntegerOf(text);
+    } else if (key == "schemaVersion") {
+      members.schema_version = Unescaped(text);
+    } else if (key == "cupti_version" || key == "roctracer_version") {
+      members.tool = std::string(key.substr(0, key.find('_'))) + " " + Unescaped(text);
+    }
+    (void)cursor.Take(',');
+  }
+  return members;
+}
+
+// <host>_<pid>.<time>.pt.trace.json[.gz]
+std::string HostOfPath(const std::string& path) {
+  static const std::regex kName(R"((.+)_\d+\.\d+\.pt\.trace\.json(\.gz|\.zst)?)");
+  const std::string name = std::filesystem::path(path).filename().string();
+  std::smatch match;
+  return std::regex_match(name, match, kName) ? match[1].str() : std::string();
+}
+
+class Builder {
+ public:
+  BuiltTrace Build(std::vector<TracePart> parts, std::string_view json, const std::string& path);
+
+ private:
+  void Join(TracePart& part);
+  uint32_t NumberOfTrack(const TrackKey& key);
+  uint32_t NumberOfName(const std::string& name);
+  void MatchEdges();
+  void NumberProcesses();
+  void MoveFlows();
+  void ApplyNamings();
+  void ApplyBase(int64_t base_ns);
+  void RemoveDuplicates();
+  void AddLosses();
+  int64_t Tolerance() const;
+
+  TraceData data_;
+  std::map<TrackKey, uint32_t> track_numbers_;
+  std::vector<TrackKey> keys_;  // by track
+  std::unordered_map<std::string, uint32_t> name_numbers_;
+  std::vector<RangeEdge> edges_;
+  std::vector<Naming> namings_;
+  std::array<LossCount, kEventLosses> losses_;
+  std::vector<uint32_t> doomed_;  // events to take out
+};
+
+uint32_t Builder::NumberOfTrack(const TrackKey& key) {
+  const auto [place, added] = track_numbers_.try_emplace(key, static_cast<uint32_t>(keys_.size()));
+  if (added) {
+    keys_.push_back(key);
+    Track track;
+    track.kind = key.is_gpu ? TrackKind::kStream : TrackKind::kThread;
+    const std::optional<int64_t> id = IntegerOf(key.tid);
+    if (id) track.id = *id;
+    if (!id) track.name = key.tid;
+    if (key.is_gpu) track.device = IntegerOf(key.pid).value_or(-1);
+    data_.tracks.push_back(track);
+  }
+  return place->second;
+}
+
+uint32_t Builder::NumberOfName(const std::string& name) {
+  const auto [place, added] =
+      name_numbers_.try_emplace(name, static_cast<uint32_t>(data_.names.size()));
+  if (added) data_.names.push_back(name);
+  return place->second;
+}
+
+void Builder::Join(TracePart& part) {
+  std::vector<uint32_t> names, tracks;
+  for (const std::string& name : part.names.texts()) names.push_back(NumberOfName(name));
+  for (const TrackKey& key : part.tracks) tracks.push_back(NumberOfTrack(key));
+  const auto first_event = static_cast<uint32_t>(data_.events.size());
+  data_.events.reserve(data_.events.size() + part.events.size());
+  for (Event& event : part.events) {
+    event.name = names[event.name];
+    event.track = tracks[event.track];
+    data_.events.push_back(event);
+  }
+  const auto move_rows = [&](auto& from, auto& to) {
+    for (auto& row : from) {
+      row.event += first_event;
+      to.push_back(std::move(row));
+    }
+  };
+  move_rows(part.launches, data_.launches);
+  move_rows(part.memory, data_.memory);
+  move_rows(part.communications, data_.communications);
+  move_rows(part.waits, data_.waits);
+  for (trace::FlowPoint& flow : part.flows) {
+    flow.category = names[flow.category];
+    flow.track = tracks[flow.track];
+    data_.flows.push_back(flow);
+  }
+  for (trace::CounterValue& counter : part.counters) {
+    counter.name = names[counter.name];
+    counter.track = tracks[counter.track];
+    data_.counters.push_back(counter);
+  }
+  for (RangeEdge& edge : part.edges) {
+    edge.name = names[edge.name];
+    edge.track = tracks[edge.track];
+    edges_.push_back(edge);
+  }
+  namings_.insert(namings_.end(), part.namings.begin(), part.namings.end());
+  data_.metadata_records += part.namings_seen;
+  data_.records += part.records;
+  for (size_t i = 0; i < kEventLosses; ++i) {
+    LossCount& sum = losses_[i];
+    const LossCount& more = part.losses[i];
+    if (more.count == 0) continue;
+    if (sum.count == 0 || more.first_position < sum.first_position) {
+      sum.first_position = more.first_position;
+    }
+    sum.count += more.count;
+  }
+  part = TracePart();
+}
+
+// "B" opens a range of its track, "E" closes the last open one.
+void Builder::MatchEdges() {
+  std::sort(edges_.begin(), edges_.end(), [](const RangeEdge& a, const RangeEdge& b) {
+    return std::tie(a.track, a.time_ns, a.position) < std::tie(b.track, b.time_ns, b.position);
+  });
+  std::vector<const RangeEdge*> open;
+  const auto lose = [&](const RangeEdge& edge) {
+    losses_[static_cast<size_t>(EventLoss::kUnmatchedEdge)].Add(edge.position);
+  };
+  const auto close_track = [&] {
+    for (const RangeEdge* edge : open) lose(*edge);
+    open.clear();
+  };
+  const RangeEdge* previous = nullptr;
+  for (const RangeEdge& edge : edges_) {
+    if (previous != nullptr && previous->track != edge.track) close_track();
+    previous = &edge;
+    if (edge.is_begin) {
+      open.push_back(&edge);
+    } else if (open.empty()) {
+      lose(edge);
+    } else {
+      const RangeEdge& begin = *open.back();
+      Event event;
+      event.start_ns = begin.time_ns;
+      event.duration_ns = edge.time_ns - begin.time_ns;
+      event.position = begin.position;
+      event.track = begin.track;
+      event.name = begin.name;
+      event.kind = begin.kind;
+      data_.events.push_back(event);
+      open.pop_back();
+    }
+  }
+  close_track();
+  edges_ = {};
+}
+
+// GPU work belongs to the process that called for it: the one with the most calls and operators.
+void Builder::NumberProcesses() {
+  std::map<std::string, uint64_t> events_of_pid;
+  for (const Event& event : data_.events) {
+    const TrackKey& key = keys_[event.track];
+    if (key.is_gpu || event.kind == trace::EventKind::kOther) continue;
+    events_of_pid[key.pid] += IntegerOf(key.pid) ? 1 : 0;
+  }
+  std::map<std::string, uint32_t> numbers;
+  const auto number_of = [&](const std::string& pid) {
+    const auto [place, added] =
+        numbers.try_emplace(pid, static_cast<uint32_t>(data_.processes.size()));
+    if (added) {
+      trace::Process process;
+      process.pid = IntegerOf(pid);
+      if (!process.pid) process.name = pid;
+      data_.processes.push_back(std::move(process));
+    }
+    return place->second;
+  };
+  std::string traced;
+  uint64_t most = 0;
+  for (const auto& [pid, count] : events_of_pid) {
+    if (count > most) {
+      most = count;
+      traced = pid;
+    }
+  }
+  const bool has_gpu =
+      std::any_of(keys_.begin(), keys_.end(), [](const TrackKey& key) { return key.is_gpu; });
+  if (!traced.empty()) (void)number_of(traced);
+  // A trace of GPU work only.
+  if (traced.empty() && has_gpu) data_.processes.emplace_back();
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    data_.tracks[i].process = keys_[i].is_gpu ? 0 : number_of(keys_[i].pid);
+  }
+}
+
+// The ends of flows lie on streams, but nothing in them says so.
+void Builder::MoveFlows() {
+  std::vector<bool> has_events(keys_.size());
+  for (const Event& event : data_.events) has_events[event.track] = true;
+  for (trace::FlowPoint& flow : data_.flows) {
+    if (has_events[flow.track]) continue;
+    TrackKey twin = keys_[flow.track];
+    twin.is_gpu = true;
+    const auto found = track_numbers_.find(twin);
+    if (found != track_numbers_.end()) flow.track = found->second;
+  }
+}
+
+void Builder::ApplyNamings() {
+  std::map<std::string, trace::Process*> process_of_pid;
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (!keys_[i].is_gpu) process_of_pid[keys_[i].pid] = &data_.processes[data_.tracks[i].process];
+  }
+  for (const Naming& naming : namings_) {
+    const auto process = process_of_pid.find(naming.pid);
+    if (naming.kind == "process_name" && process != process_of_pid.end()) {
+      process->second->name = naming.value;
+    } else if (naming.kind == "process_labels" && process != process_of_pid.end()) {
+      process->second->labels = naming.value;
+    } else if (naming.kind == "thread_name") {
+      for (const bool is_gpu : {false, true}) {
+        const auto track = track_numbers_.find(TrackKey{naming.pid, naming.tid, is_gpu});
+        if (track != track_numbers_.end()) data_.tracks[track->second].name = naming.value;
+      }
+    }
+  }
+  namings_ = {};
+}
+
+void Builder::ApplyBase(int64_t base_ns) {
+  const auto apply = [&](int64_t& time_ns, int64_t duration_ns) {
+    if (time_ns >= kLargestRelativeNs) return true;
+    int64_t moved = 0;
+    int64_t end = 0;
+    if (__builtin_add_overflow(time_ns, base_ns, &moved) ||
+        __builtin_add_overflow(moved, std::max<int64_t>(duration_ns, 0), &end)) {
+      return false;
+    }
+    time_ns = moved;
+    return true;
+  };
+  for (Event& event : data_.events) {
+    if (!apply(event.start_ns, event.duration_ns)) {
+      losses_[static_cast<size_t>(EventLoss::kInvalidTime)].Add(event.position);
+      event.track = trace::kNoEvent;  // taken out with the duplicates
+    }
+  }
+  std::erase_if(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
+  std::erase_if(data_.counters,
+                [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
+}
+
+// The same event twice: Kineto writes some metadata spans so, and joined files hold more. Events
+// without any id may be equal and yet be two, so they are kept.
+void Builder::RemoveDuplicates() {
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < data_.events.size(); ++i) {
+    const Event& event = data_.events[i];
+    if (event.correlation != trace::kNoCorrelation || event.external_id != trace::kNoCorrelation) {
+      order.push_back(i);
+    }
+  }
+  const auto key_of = [&](uint32_t index) {
+    const Event& event = data_.events[index];
+    return std::tie(event.correlation, event.external_id, event.start_ns, event.duration_ns,
+                    event.track, event.name, event.kind);
+  };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::tuple_cat(key_of(a), std::tie(data_.events[a].position)) <
+           std::tuple_cat(key_of(b), std::tie(data_.events[b].position));
+  });
+  for (size_t i = 1; i < order.size(); ++i) {
+    Event& event = data_.events[order[i]];
+    if (event.track == trace::kNoEvent || key_of(order[i - 1]) != key_of(order[i])) continue;
+    losses_[static_cast<size_t>(EventLoss::kDuplicate)].Add(event.position);
+    doomed_.push_back(order[i]);
+  }
+  for (uint32_t i = 0; i < data_.events.size(); ++i) {
+    if (data_.events[i].track == trace::kNoEvent) doomed_.push_back(i);
+  }
+  if (doomed_.empty()) return;
+  std::vector<uint32_t> new_index(data_.events.size());
+  for (const uint32_t index : doomed_) new_index[index] = trace::kNoEvent;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < data_.events.size(); ++i) {
+    if (new_index[i] == trace::kNoEvent) continue;
+    data_.events[kept] = data_.events[i];
+    new_index[i] = kept++;
+  }
+  data_.events.resize(kept);
+  const auto renumber = [&](auto& rows) {
+    std::erase_if(rows, [&](auto& row) {
+      row.event = new_index[row.event];
+      return row.event == trace::kNoEvent;
+    });
+  };
+  renumber(data_.launches);
+  renumber(data_.memory);
+  renumber(data_.communications);
+  renumber(data_.waits);
+}
+
+void Builder::AddLosses() {
+  static constexpr const char* kNames[kEventLosses] = {"invalid_event",  "missing_field",
+                                                       "invalid_time",   "unknown_phase",
+                                                       "unmatched_edge", "duplicate_event"};
+  for (size_t i = 0; i < kEventLosses; ++i) {
+    if (losses_[i].count == 0) continue;
+    data_.losses.push_back({kNames[i], "line", losses_[i].count, losses_[i].first_position, ""});
+  }
+}
+
+// Times in whole microseconds are cut, so that a child may seem to end up to 1 us after its parent.
+int64_t Builder::Tolerance() const {
+  for (const Event& event : data_.events) {
+    if (event.start_ns % 1000 != 0 || std::max<int64_t>(event.duration_ns, 0) % 1000 != 0) return 1;
+  }
+  return 1000;
+}
+
+BuiltTrace Builder::Build(std::vector<TracePart> parts, std::string_view json,
+                          const std::string& path) {
+  for (TracePart& part : parts) Join(part);
+  name_numbers_.clear();
+  MatchEdges();
+  NumberProcesses();
+  MoveFlows();
+  ApplyNamings();
+  const Members members = ReadMembers(json);
+  BuiltTrace built;
+  built.tolerance_ns = Tolerance();
+  if (members.base_ns) ApplyBase(*members.base_ns);
+  RemoveDuplicates();
+  AddLosses();
+  data_.rank = members.rank;
+  data_.world_size = members.world_size;
+  data_.format_version = members.schema_version;
+  data_.tool = members.tool;
+  data_.host = HostOfPath(path);
+  built.data = std::move(data_);
+  return built;
+}
+
+}  // namespace
+
+BuiltTrace BuildTrace(std::vector<TracePart> parts, std::string_view members,
+                      const std::string& path) {
+  return Builder().Build(std::move(parts), members, path);
+}
+
+}  // namespace telltale::kineto

@@ -1,0 +1,241 @@
+#include "readers/kineto/trace_splitter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "readers/kineto/json_cursor.h"
+
+namespace telltale::kineto {
+namespace {
+
+// An event that is longer than this is broken: its end was not found.
+constexpr size_t kMaxEventBytes = size_t{4} << 20;
+// Members are lists of devices, process groups and the user's own metadata.
+constexpr size_t kMaxMemberBytes = size_t{64} << 20;
+constexpr size_t kMaxMembersBytes = size_t{16} << 20;
+
+bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+// Where an event begins as PyTorch writes them, with the key "ph" first; npos if nowhere.
+size_t FindEventStart(std::string_view text, size_t from) {
+  for (size_t at = text.find("\"ph\"", from); at != std::string_view::npos;
+       at = text.find("\"ph\"", at + 1)) {
+    size_t before = at;
+    while (before > from && IsSpace(text[before - 1])) --before;
+    if (before > from && text[before - 1] == '{') return before - 1;
+  }
+  return std::string_view::npos;
+}
+
+// Whether between two events there is only what must be there.
+bool IsSeparator(const char* begin, const char* end) {
+  size_t commas = 0;
+  for (; begin != end; ++begin) {
+    if (*begin == ',') {
+      ++commas;
+    } else if (!IsSpace(*begin)) {
+      return false;
+    }
+  }
+  return commas <= 1;
+}
+
+}  // namespace
+
+Result<bool> TraceSplitter::ReadMore() {
+  if (at_end_) return false;
+  buffer_.resize(std::max(buffer_.size(), used_ + window_bytes_));
+  TELLTALE_ASSIGN(const size_t got, stream_.Read(std::span(buffer_.data() + used_, window_bytes_)));
+  used_ += got;
+  bytes_read_ += got;
+  if (got < window_bytes_) at_end_ = true;
+  return got > 0;
+}
+
+void TraceSplitter::Drop(size_t count) {
+  std::memmove(buffer_.data(), buffer_.data() + count, used_ - count);
+  used_ -= count;
+}
+
+Status TraceSplitter::ReadMembers() {
+  while (place_ == Place::kMembers || place_ == Place::kStart) {
+    JsonCursor cursor(std::string_view(buffer_.data() + at_, used_ - at_));
+    if (place_ == Place::kStart) {
+      if (cursor.Take('[')) {
+        bare_array_ = true;
+        found_events_ = true;
+        place_ = Place::kEvents;
+      } else if (cursor.Take('{')) {
+        place_ = Place::kMembers;
+      } else if (cursor.Peek() == '\0') {
+        TELLTALE_ASSIGN(const bool more, ReadMore());
+        if (!more) place_ = Place::kEnd;
+        continue;
+      } else {
+        broken_members_ = true;
+        if (!FindEvents()) place_ = Place::kEnd;
+        continue;
+      }
+      at_ = static_cast<size_t>(cursor.position() - buffer_.data());
+      if (place_ == Place::kEvents) StartEvents(at_);
+      continue;
+    }
+    (void)cursor.Take(',');
+    if (cursor.Take('}')) {
+      place_ = Place::kEnd;
+      break;
+    }
+    const char* const begin = cursor.position();
+    std::string_view key;
+    const bool has_key = cursor.String(key) && cursor.Take(':');
+    if (has_key && key == "traceEvents" && cursor.Take('[')) {
+      found_events_ = true;
+      place_ = Place::kEvents;
+      at_ = static_cast<size_t>(cursor.position() - buffer_.data());
+      StartEvents(at_);
+      break;
+    }
+    const bool waits_for_events = has_key && key == "traceEvents" && cursor.Peek() == '\0';
+    if (has_key && !waits_for_events && cursor.SkipValue() &&
+        (cursor.Peek() == ',' || cursor.Peek() == '}')) {
+      std::string_view member(begin, static_cast<size_t>(cursor.position() - begin));
+      while (!member.empty() && IsSpace(member.front())) member.remove_prefix(1);
+      if (members_.size() + member.size() < kMaxMembersBytes) {
+        if (!members_.empty()) members_ += ',';
+        members_ += member;
+      }
+      at_ = static_cast<size_t>(cursor.position() - buffer_.data());
+      if (at_ > window_bytes_) {
+        Drop(at_);
+        at_ = 0;
+      }
+      continue;
+    }
+    // Not whole yet, or broken.
+    bool more = false;
+    if (used_ - at_ < kMaxMemberBytes) {
+      TELLTALE_ASSIGN(more, ReadMore());
+    }
+    if (more) continue;
+    cut_ = at_end_;
+    if (!at_end_ || !found_events_) broken_members_ = !cursor.AtEnd();
+    if (!FindEvents()) place_ = Place::kEnd;
+  }
+  return {};
+}
+
+bool TraceSplitter::FindEvents() {
+  constexpr std::string_view kKey = "\"traceEvents\"";
+  const std::string_view text(buffer_.data(), used_);
+  const size_t key = text.find(kKey, at_);
+  if (key == std::string_view::npos) return false;
+  JsonCursor cursor(text.substr(key + kKey.size()));
+  if (!cursor.Take(':') || !cursor.Take('[')) return false;
+  found_events_ = true;
+  place_ = Place::kEvents;
+  at_ = static_cast<size_t>(cursor.position() - buffer_.data());
+  StartEvents(at_);
+  return true;
+}
+
+void TraceSplitter::EndEvents() {
+  at_ = scanner_.scanned();
+  place_ = bare_array_ ? Place::kEnd : Place::kMembers;
+}
+
+void TraceSplitter::StartEvents(size_t offset) {
+  scanner_.Restart(offset);
+  gap_begin_ = offset;
+}
+
+// Between two events there is only what must be there, or something is broken.
+void TraceSplitter::CheckGap(size_t end) {
+  if (!IsSeparator(buffer_.data() + gap_begin_, buffer_.data() + end)) ++broken_events_;
+}
+
+// What the scanner is in has no end: a quotation mark too many, say. Events go on where one begins
+// as PyTorch writes them; false if nowhere.
+bool TraceSplitter::StepOverBroken(size_t from) {
+  const size_t next = FindEventStart({buffer_.data(), used_}, from);
+  if (next != std::string_view::npos || used_ - from > kMaxEventBytes) ++broken_events_;
+  StartEvents(next == std::string_view::npos ? used_ : next);
+  return next != std::string_view::npos;
+}
+
+// The file ends before the array of events does.
+bool TraceSplitter::EndOfFile() {
+  cut_ = true;
+  const bool is_pending = scanner_.is_pending();
+  const bool in_event = scanner_.in_element();
+  const size_t begin = in_event ? scanner_.element_begin() : gap_begin_;
+  if (is_pending && StepOverBroken(begin + 1)) return false;
+  if (in_event) {
+    cut_event_ = true;
+  } else if (is_pending) {
+    ++broken_events_;
+  }
+  place_ = Place::kEnd;
+  return true;
+}
+
+Result<bool> TraceSplitter::Next(EventWindow& window) {
+  window.bytes.clear();
+  window.elements.clear();
+  window.first_position = next_position_;
+  while (true) {
+    if (place_ == Place::kStart || place_ == Place::kMembers) TELLTALE_TRY(ReadMembers());
+    if (place_ == Place::kEnd) return false;
+
+    scanner_.Scan(buffer_.data(), used_, window.elements);
+    if (!window.elements.empty()) break;
+    if (scanner_.closed()) {
+      const size_t bracket = scanner_.scanned() - 1;
+      CheckGap(bracket);
+      if (buffer_[bracket] == ']') {
+        EndEvents();
+      } else {
+        // A bracket too many: the array is not over.
+        ++broken_events_;
+        StartEvents(bracket + 1);
+      }
+      continue;
+    }
+    const size_t begin = scanner_.in_element() ? scanner_.element_begin() : gap_begin_;
+    if (scanner_.is_pending() && used_ - begin > kMaxEventBytes) {
+      (void)StepOverBroken(begin + 1);
+      continue;
+    }
+    if (!scanner_.is_pending() && scanner_.scanned() > window_bytes_) {
+      CheckGap(scanner_.scanned());
+      Drop(scanner_.scanned());
+      StartEvents(0);
+    }
+    TELLTALE_ASSIGN(const bool more, ReadMore());
+    if (!more && EndOfFile()) return false;
+  }
+
+  for (const ElementBounds& element : window.elements) {
+    CheckGap(element.begin);
+    gap_begin_ = element.end;
+  }
+  next_position_ += window.elements.size();
+  const size_t end = gap_begin_;
+  if (scanner_.closed()) {
+    // What closed the array is looked at in the next call.
+    window.bytes.assign(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(end));
+    scanner_.Restart(end);
+    return true;
+  }
+  // The window takes the buffer; what is behind the last event begins the next one.
+  std::vector<char> rest(buffer_.begin() + static_cast<std::ptrdiff_t>(end),
+                         buffer_.begin() + static_cast<std::ptrdiff_t>(used_));
+  used_ -= end;
+  window.bytes = std::move(buffer_);
+  buffer_ = std::move(rest);
+  scanner_.Forget(end);
+  gap_begin_ = 0;
+  return true;
+}
+
+}  // namespace telltale::kineto

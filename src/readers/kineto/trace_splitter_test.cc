@@ -1,0 +1,123 @@
+#include "readers/kineto/trace_splitter.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace telltale::kineto {
+namespace {
+
+struct Split {
+  std::vector<std::string> events;
+  std::string members;
+  uint64_t broken = 0;
+  bool cut = false, cut_event = false, found = false;
+};
+
+Split SplitText(const std::string& text, size_t window_bytes = 1 << 20) {
+  const auto stream = MemoryStream(text);
+  TraceSplitter splitter(*stream, window_bytes);
+  Split split;
+  EventWindow window;
+  while (true) {
+    const auto more = splitter.Next(window);
+    EXPECT_TRUE(more);
+    if (!more || !*more) break;
+    EXPECT_EQ(window.first_position, split.events.size());
+    for (const ElementBounds& element : window.elements) {
+      split.events.emplace_back(window.bytes.data() + element.begin, element.end - element.begin);
+    }
+  }
+  split.members = splitter.Members();
+  split.broken = splitter.broken_events();
+  split.cut = splitter.cut();
+  split.cut_event = splitter.cut_event();
+  split.found = splitter.found_events();
+  return split;
+}
+
+using Strings = std::vector<std::string>;
+
+TEST(TraceSplitter, TakesMembersAndEventsApart) {
+  const Split split = SplitText(
+      R"( {"a": [1, {"traceEvents": []}], "traceEvents": [ {"ph":"X"} , {"ph":"i","x":"]}"} ], "b":"c"} )");
+  EXPECT_EQ(split.events, (Strings{R"({"ph":"X"})", R"({"ph":"i","x":"]}"})"}));
+  EXPECT_EQ(split.members, R"({"a": [1, {"traceEvents": []}],"b":"c"})");
+  EXPECT_FALSE(split.cut);
+  EXPECT_EQ(split.broken, 0U);
+}
+
+TEST(TraceSplitter, TakesABareArray) {
+  const Split split = SplitText("[{\"ph\":\"X\"},\n{\"ph\":\"M\"}]");
+  EXPECT_EQ(split.events.size(), 2U);
+  EXPECT_FALSE(split.cut);
+}
+
+TEST(TraceSplitter, TakesTrailingCommasAndEmptyArrays) {
+  EXPECT_EQ(SplitText(R"({"traceEvents":[{"ph":"X"},]})").events.size(), 1U);
+  EXPECT_EQ(SplitText(R"({"traceEvents":[]})").events.size(), 0U);
+  EXPECT_TRUE(SplitText(R"({"traceEvents":[]})").found);
+  EXPECT_FALSE(SplitText(R"({"a":1})").found);
+  EXPECT_FALSE(SplitText("").found);
+}
+
+TEST(TraceSplitter, SaysWhatIsCut) {
+  const std::string text = R"({"a":1,"traceEvents":[{"ph":"X","v":1},{"ph":"X","v":2}],"b":2})";
+  for (size_t size = 0; size < text.size(); ++size) {
+    const Split split = SplitText(text.substr(0, size));
+    const size_t first_end = text.find("1}") + 2;
+    const size_t second_end = text.find("2}]") + 2;
+    EXPECT_EQ(split.events.size(), (size >= first_end ? 1U : 0U) + (size >= second_end ? 1U : 0U));
+    EXPECT_EQ(split.broken, 0U) << size;
+    if (size > 2 && split.found) {
+      EXPECT_TRUE(split.cut) << size;
+    }
+    const bool within =
+        (size > 22 && size < first_end) || (size > first_end + 1 && size < second_end);
+    EXPECT_EQ(split.cut_event, within) << size;
+  }
+}
+
+// A quotation mark too many costs the event in which it is, and those up to where events go on.
+TEST(TraceSplitter, GoesOnBehindABrokenEvent) {
+  std::string text = R"({"traceEvents":[)";
+  for (int i = 0; i < 20'000; ++i) {
+    text +=
+        i == 100 ? R"({"ph":"X","name":"C:"users"},)" : R"({"ph":"X","name":"aten::mul","dur":1},)";
+    text += "\n";
+  }
+  text += R"({"ph":"X"}]})";
+  const Split split = SplitText(text, 4096);
+  EXPECT_GE(split.events.size() + split.broken, 100U);
+  EXPECT_GT(split.broken + 0U, 0U);
+}
+
+TEST(TraceSplitter, WindowsDoNotMatter) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 40; ++round) {
+    std::string text = R"({"schemaVersion":1,"traceEvents":[)";
+    Strings events;
+    for (size_t i = 0; i < 1 + random() % 30; ++i) {
+      std::string event = R"({"ph":"X","name":")";
+      for (size_t k = 0; k < random() % 90; ++k) {
+        constexpr std::string_view kBytes = R"(ab{}[],: \")";
+        const char c = kBytes[random() % kBytes.size()];
+        if (c == '"' || c == '\\') event += '\\';
+        event += c;
+      }
+      event += R"(","args":{"x":[[1,2],{}]}})";
+      events.push_back(event);
+      text += (i > 0 ? ", " : " ") + event;
+    }
+    text += R"(],"end":"]"})";
+    for (const size_t window : {1, 7, 64, 100, 4096}) {
+      const Split split = SplitText(text, window);
+      EXPECT_EQ(split.events, events);
+      EXPECT_EQ(split.members, R"({"schemaVersion":1,"end":"]"})");
+      EXPECT_FALSE(split.cut);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace telltale::kineto

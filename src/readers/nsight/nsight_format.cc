@@ -1,0 +1,96 @@
+#include "readers/nsight/nsight_format.h"
+
+#include <vector>
+
+#include "readers/nsight/nsight_loader.h"
+#include "readers/trace/trace_source.h"
+
+namespace telltale::nsight {
+namespace {
+
+bool Recognises(std::string_view head, std::string_view) {
+  return head.starts_with(std::string_view("SQLite format 3\0", 16));
+}
+
+class NsightWorker : public SourceWorker {
+ public:
+  NsightWorker(std::unique_ptr<trace::TraceWriter> writer, WorkerOptions options)
+      : writer_(std::move(writer)), options_(std::move(options)) {}
+
+  Status Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) override {
+    if (source.compression != Compression::kNone) {
+      report.message = "an SQLite file that is compressed; decompress it first";
+      return {};
+    }
+    std::vector<char> bytes(size_t{1} << 20);
+    while (true) {
+      const auto got = source.bytes->Read(std::span(bytes));
+      if (!got) {
+        report.message = got.error().message;
+        return {};
+      }
+      if (*got == 0) break;
+      if (options_.on_progress) options_.on_progress(*got);
+    }
+    return Load(file, source.fingerprint->size(), source.fingerprint->Finish(), report);
+  }
+
+  Status IngestLarge(const SourceFile& file, SourceReport& report) override {
+    const auto fingerprint = FingerprintOfFile(file.path, file.size_bytes);
+    if (!fingerprint) {
+      report.message = fingerprint.error().message;
+      return {};
+    }
+    if (options_.on_progress) options_.on_progress(file.size_bytes);
+    return Load(file, file.size_bytes, *fingerprint, report);
+  }
+
+  Status Flush() override { return {}; }
+
+ private:
+  Status Load(const SourceFile& file, uint64_t size_bytes, const std::string& fingerprint,
+              SourceReport& report) {
+    trace::SourceRow row;
+    row.run = file.run;
+    row.path = file.path;
+    row.format = "nsight";
+    row.compression = CompressionName(Compression::kNone);
+    row.size_bytes = size_bytes;
+    row.expanded_bytes = size_bytes;
+    row.fingerprint = fingerprint;
+    row.replaces = file.replaces;
+    const auto opened = SqliteFile::Open(file.path);
+    if (!opened) {
+      report.message = opened.error().message;
+      return {};
+    }
+    if (!(*opened)->HasTable("StringIds")) {
+      report.status = SourceStatus::kNotRecognised;
+      report.message = "an SQLite file, but not an export of Nsight Systems (no table StringIds)";
+      return {};
+    }
+    if (trace::IsKnownSource(options_, row, report)) return {};
+    auto data = LoadExport(**opened);
+    if (!data) {
+      report.message = data.error().message;
+      return {};
+    }
+    return trace::StoreTrace(*writer_, row, *data, 0, report);
+  }
+
+  std::unique_ptr<trace::TraceWriter> writer_;
+  WorkerOptions options_;
+};
+
+Result<std::unique_ptr<SourceWorker>> MakeWorker(Store& store, const WorkerOptions& options) {
+  TELLTALE_ASSIGN(auto writer, trace::TraceWriter::Create(store));
+  return std::unique_ptr<SourceWorker>(new NsightWorker(std::move(writer), options));
+}
+
+Status LinkRuns(Store&, std::span<const int64_t>) { return {}; }
+
+}  // namespace
+
+Format NsightFormat() { return {"nsight", Recognises, MakeWorker, LinkRuns}; }
+
+}  // namespace telltale::nsight

@@ -1,0 +1,151 @@
+#pragma once
+
+// What a profiler's file holds, in the shape in which the store keeps it: processes, tracks
+// (threads and GPU streams), and events on them. Readers of traces fill it; call_chain.h finds
+// parents; trace_writer.h writes it. Times are nanoseconds.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace telltale::trace {
+
+// In the order of the rows of the table event_kind.
+enum class EventKind : uint8_t {
+  kRange,
+  kOperator,
+  kRuntime,
+  kDriver,
+  kKernel,
+  kMemcpy,
+  kMemset,
+  kSync,
+  kGraph,
+  kCommunication,
+  kPython,
+  kMarker,
+  kOther,
+};
+inline constexpr size_t kEventKinds = static_cast<size_t>(EventKind::kOther) + 1;
+const char* EventKindName(EventKind kind);
+
+inline bool IsGpuWork(EventKind kind) {
+  return kind == EventKind::kKernel || kind == EventKind::kMemcpy || kind == EventKind::kMemset ||
+         kind == EventKind::kSync || kind == EventKind::kGraph;
+}
+inline bool IsApiCall(EventKind kind) {
+  return kind == EventKind::kRuntime || kind == EventKind::kDriver;
+}
+
+struct Process {
+  std::optional<int64_t> pid;
+  std::string name;
+  std::string labels;
+};
+
+enum class TrackKind : uint8_t { kThread, kStream, kOther };
+const char* TrackKindName(TrackKind kind);
+
+struct Track {
+  uint32_t process = 0;  // index into TraceData::processes
+  TrackKind kind = TrackKind::kThread;
+  int64_t device = -1;  // of a stream, as the process counts devices
+  int64_t context = -1;
+  int64_t id = 0;  // thread id, or stream id
+  std::string name;
+};
+
+constexpr uint64_t kNoCorrelation = ~uint64_t{0};
+constexpr int64_t kUnfinished = -1;  // as a duration
+constexpr uint32_t kNoEvent = ~uint32_t{0};
+
+struct Event {
+  int64_t start_ns = 0;
+  int64_t duration_ns = 0;
+  uint64_t correlation = kNoCorrelation;  // unique within a process
+  uint64_t external_id = kNoCorrelation;  // Kineto: of the operator that it belongs to
+  uint64_t position = 0;                  // in the source: number of the record, from 0
+  uint32_t track = 0;
+  uint32_t name = 0;  // index into TraceData::names
+  EventKind kind = EventKind::kOther;
+  bool nests =
+      true;  // false: may end on another thread or overlap freely, so it is nobody's parent
+};
+
+// Side tables: rows by the index of their event.
+struct KernelLaunch {
+  uint32_t event = 0;
+  uint32_t grid[3] = {};
+  uint32_t block[3] = {};
+  uint32_t registers_per_thread = 0;
+  uint32_t shared_memory_bytes = 0;
+  int64_t graph_node = -1;
+};
+
+struct MemoryOperation {
+  uint32_t event = 0;
+  uint64_t bytes = 0;
+};
+
+// Arguments of a collective, as the framework names them.
+struct Communication {
+  uint32_t event = 0;
+  std::string collective, data_type, group_name, group_description, group_ranks, communicator_id;
+  std::optional<int64_t> in_elements, out_elements, group_size, rank, sequence;
+};
+
+// A stream waits for an event that was recorded on another: by the recorded event, or by the
+// correlation id of the call that recorded it.
+struct StreamWait {
+  uint32_t event = 0;            // the wait
+  uint32_t recorded = kNoEvent;  // what it waits for
+  uint64_t record_correlation = kNoCorrelation;
+};
+
+// Two or more of the same category and id are one flow.
+struct FlowPoint {
+  int64_t time_ns = 0;
+  uint64_t id = 0;
+  uint32_t category = 0;  // index into TraceData::names
+  uint32_t track = 0;
+  uint32_t phase = 0;  // 0 start, 1 step, 2 end
+};
+
+struct CounterValue {
+  int64_t time_ns = 0;
+  uint32_t track = 0;
+  uint32_t name = 0;
+  double value = 0;
+};
+
+// Something of a source that is not a row, or that should be known (table ingest_loss).
+struct Loss {
+  std::string kind;
+  std::string loss_class;  // line: records that are not rows; note
+  uint64_t count = 0;
+  uint64_t first_position = 0;
+  std::string detail;
+};
+
+struct TraceData {
+  std::vector<Process> processes;
+  std::vector<Track> tracks;
+  std::vector<std::string> names;
+  std::vector<Event> events;
+  std::vector<KernelLaunch> launches;
+  std::vector<MemoryOperation> memory;
+  std::vector<Communication> communications;
+  std::vector<StreamWait> waits;
+  std::vector<FlowPoint> flows;
+  std::vector<CounterValue> counters;
+  std::vector<Loss> losses;
+  uint64_t metadata_records = 0;  // records that name processes and threads
+  uint64_t records = 0;           // of the file
+  // Of the traced process, as the file says.
+  std::string host;
+  std::optional<int64_t> rank, world_size;
+  std::string format_version, tool;
+};
+
+}  // namespace telltale::trace

@@ -1,0 +1,46 @@
+#include "readers/trace/trace_source.h"
+
+#include <limits>
+
+namespace telltale::trace {
+
+bool IsKnownSource(const WorkerOptions& options, const SourceRow& row, SourceReport& report) {
+  std::string other;
+  if (!options.is_copy || !options.is_copy(row.fingerprint, row.path, other)) return false;
+  report.status = SourceStatus::kAlreadyThere;
+  report.message = "same content as " + other;
+  return true;
+}
+
+Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data, int64_t tolerance_ns,
+                  SourceReport& report) {
+  if (data.events.size() >= std::numeric_limits<uint32_t>::max()) {
+    report.message = "more than 4.29 billion events in one file";
+    return {};
+  }
+  const CallChain chain = LinkCallChain(data, tolerance_ns);
+  const auto note = [&](const char* kind, uint64_t count, const char* detail) {
+    if (count > 0) data.losses.push_back({kind, "note", count, 0, detail});
+  };
+  note("gpu_work_without_correlation", chain.gpu_without_correlation, "");
+  note("gpu_work_without_launch", chain.gpu_without_launch,
+       "no call in the profile has their correlation id");
+  note("repeated_correlation", chain.repeated_correlations, "");
+  note("wait_without_record", chain.waits_without_record,
+       "streams that wait for an event whose record is not in the profile");
+  note("nesting_given_up", chain.given_up, "");
+  TELLTALE_TRY(writer.Write(row, data, chain));
+
+  report.status = SourceStatus::kIngested;
+  report.format = row.format;
+  report.format_version = data.format_version;
+  report.records = data.records;
+  report.rows = data.records;
+  for (const Loss& loss : data.losses) {
+    report.losses.push_back({loss.kind, loss.loss_class, loss.count, loss.detail});
+    if (loss.loss_class == "line") report.rows -= loss.count;
+  }
+  return {};
+}
+
+}  // namespace telltale::trace

@@ -1,0 +1,18 @@
+#pragma once
+
+// What is the same for every reader of traces once a file has been read: call chains, their losses,
+// the store, and the report.
+
+#include "readers/format.h"
+#include "readers/trace/trace_writer.h"
+
+namespace telltale::trace {
+
+// Whether the source is in the store already; says so in the report.
+bool IsKnownSource(const WorkerOptions& options, const SourceRow& row, SourceReport& report);
+
+// `data` with all losses of the file itself; adds those that its call chains show.
+Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data, int64_t tolerance_ns,
+                  SourceReport& report);
+
+}  // namespace telltale::trace

@@ -1,0 +1,258 @@
+#include "readers/trace/trace_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace telltale::trace {
+namespace {
+
+using enum ColumnType;
+
+Cell TextOrNull(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+
+template <typename Integer>
+Cell ToCell(const std::optional<Integer>& value) {
+  return value ? Cell(static_cast<int64_t>(*value)) : Cell();
+}
+
+Cell Unsigned(uint64_t value) { return Cell(value); }
+Cell Known(int64_t value) { return value < 0 ? Cell() : Cell(value); }
+
+uint64_t LostRecords(const TraceData& data) {
+  uint64_t lost = 0;
+  for (const Loss& loss : data.losses) {
+    if (loss.loss_class == "line") lost += loss.count;
+  }
+  return lost;
+}
+
+// Appends rows from first to last, and gives back the first failure.
+class Rows {
+ public:
+  static Result<Rows> To(Connection& connection, const char* table) {
+    TELLTALE_ASSIGN(auto appender, RowAppender::Create(connection, table));
+    return Rows(std::move(appender));
+  }
+  Status Append(std::initializer_list<Cell> row) {
+    return appender_->Append(std::span<const Cell>(row.begin(), row.size()));
+  }
+  Status Close() { return appender_->Close(); }
+
+ private:
+  explicit Rows(std::unique_ptr<RowAppender> appender) : appender_(std::move(appender)) {}
+  std::unique_ptr<RowAppender> appender_;
+};
+
+// Writes `count` rows; `put` writes row i of the source to row `at` of the columns.
+template <typename Put>
+Status InsertRows(BulkInsert& insert, size_t count, const Put& put) {
+  if (count == 0) return {};
+  size_t next = 0;
+  return insert.Insert([&](std::span<void* const> columns, size_t capacity) {
+    const size_t rows = std::min(capacity, count - next);
+    for (size_t at = 0; at < rows; ++at) put(next + at, columns, at);
+    next += rows;
+    return rows;
+  });
+}
+
+template <typename Value>
+Value* Column(std::span<void* const> columns, size_t column) {
+  return static_cast<Value*>(columns[column]);
+}
+
+}  // namespace
+
+struct TraceWriter::Ids {
+  int64_t source = 0;
+  std::vector<int64_t> processes;
+  uint32_t first_track = 0;
+  uint32_t first_name = 0;
+  std::vector<int64_t> events;  // by index in TraceData
+};
+
+Result<std::unique_ptr<TraceWriter>> TraceWriter::Create(Store& store) {
+  TELLTALE_ASSIGN(auto connection, store.Connect());
+  std::unique_ptr<TraceWriter> writer(new TraceWriter(store, std::move(connection)));
+  constexpr std::array kEvent = {kInt64, kUInt32, kUInt32, kUInt32, kInt64, kInt64,
+                                 kInt64, kUInt32, kInt64,  kInt64,  kInt64};
+  constexpr std::array kLaunch = {kInt64,  kUInt32, kUInt32, kUInt32, kUInt32,
+                                  kUInt32, kUInt32, kUInt32, kUInt32, kInt64};
+  constexpr std::array kMemory = {kInt64, kUInt64};
+  constexpr std::array kWait = {kInt64, kInt64};
+  constexpr std::array kFlow = {kInt64, kUInt64, kUInt32, kUInt32, kUInt32};
+  constexpr std::array kCounter = {kInt64, kUInt32, kUInt32, kDouble};
+  const auto create = [&](const char* table, std::span<const ColumnType> columns) {
+    return BulkInsert::Create(*writer->connection_, table, columns);
+  };
+  TELLTALE_ASSIGN(writer->event_insert_, create("event", kEvent));
+  TELLTALE_ASSIGN(writer->launch_insert_, create("kernel_launch", kLaunch));
+  TELLTALE_ASSIGN(writer->memory_insert_, create("memory_operation", kMemory));
+  TELLTALE_ASSIGN(writer->wait_insert_, create("stream_wait", kWait));
+  TELLTALE_ASSIGN(writer->flow_insert_, create("flow_point", kFlow));
+  TELLTALE_ASSIGN(writer->counter_insert_, create("counter_value", kCounter));
+  return writer;
+}
+
+Status TraceWriter::Write(const SourceRow& row, const TraceData& data, const CallChain& chain) {
+  Ids ids;
+  ids.source = store_.NextId(Store::kSource);
+  for (size_t i = 0; i < data.processes.size(); ++i) {
+    ids.processes.push_back(store_.NextId(Store::kTraceProcess));
+  }
+  ids.first_track = static_cast<uint32_t>(store_.NextIds(Store::kTrack, data.tracks.size()));
+  ids.first_name = static_cast<uint32_t>(store_.NextIds(Store::kEventName, data.names.size()));
+  ids.events.resize(data.events.size());
+  for (size_t i = 0; i < chain.order.size(); ++i) {
+    ids.events[chain.order[i]] = (ids.source << 32) + static_cast<int64_t>(i);
+  }
+  const auto write = [&]() -> Status {
+    TELLTALE_TRY(connection_->Run("BEGIN"));
+    if (row.replaces >= 0) TELLTALE_TRY(RemoveReplaced(row.replaces));
+    TELLTALE_TRY(WriteEvents(data, chain, ids));
+    TELLTALE_TRY(WriteSideTables(data, chain, ids));
+    TELLTALE_TRY(WriteDimensions(row, data, ids));
+    return connection_->Run("COMMIT");
+  };
+  const Status status = write();
+  if (!status) (void)connection_->Run("ROLLBACK");
+  return status;
+}
+
+Status TraceWriter::WriteEvents(const TraceData& data, const CallChain& chain, const Ids& ids) {
+  const auto put = [&](size_t i, std::span<void* const> columns, size_t at) {
+    const uint32_t index = chain.order[i];
+    const Event& event = data.events[index];
+    const uint32_t parent = chain.parent[index];
+    Column<int64_t>(columns, 0)[at] = ids.events[index];
+    Column<uint32_t>(columns, 1)[at] = ids.first_track + event.track;
+    Column<uint32_t>(columns, 2)[at] = static_cast<uint32_t>(event.kind);
+    Column<uint32_t>(columns, 3)[at] = ids.first_name + event.name;
+    Column<int64_t>(columns, 4)[at] = event.start_ns;
+    Column<int64_t>(columns, 5)[at] = event.duration_ns;
+    Column<int64_t>(columns, 6)[at] = parent == kNoEvent ? -1 : ids.events[parent];
+    Column<uint32_t>(columns, 7)[at] = static_cast<uint32_t>(chain.basis[index]);
+    Column<int64_t>(columns, 8)[at] = static_cast<int64_t>(event.correlation);
+    Column<int64_t>(columns, 9)[at] = static_cast<int64_t>(event.external_id);
+    Column<int64_t>(columns, 10)[at] = static_cast<int64_t>(event.position);
+  };
+  return InsertRows(*event_insert_, data.events.size(), put);
+}
+
+Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids) {
+  TELLTALE_TRY(InsertRows(*launch_insert_, data.launches.size(),
+                          [&](size_t i, std::span<void* const> columns, size_t at) {
+                            const KernelLaunch& launch = data.launches[i];
+                            Column<int64_t>(columns, 0)[at] = ids.events[launch.event];
+                            for (size_t k = 0; k < 3; ++k) {
+                              Column<uint32_t>(columns, 1 + k)[at] = launch.grid[k];
+                              Column<uint32_t>(columns, 4 + k)[at] = launch.block[k];
+                            }
+                            Column<uint32_t>(columns, 7)[at] = launch.registers_per_thread;
+                            Column<uint32_t>(columns, 8)[at] = launch.shared_memory_bytes;
+                            Column<int64_t>(columns, 9)[at] = launch.graph_node;
+                          }));
+  TELLTALE_TRY(InsertRows(*memory_insert_, data.memory.size(),
+                          [&](size_t i, std::span<void* const> columns, size_t at) {
+                            Column<int64_t>(columns, 0)[at] = ids.events[data.memory[i].event];
+                            Column<uint64_t>(columns, 1)[at] = data.memory[i].bytes;
+                          }));
+  TELLTALE_TRY(InsertRows(*wait_insert_, chain.waits.size(),
+                          [&](size_t i, std::span<void* const> columns, size_t at) {
+                            Column<int64_t>(columns, 0)[at] = ids.events[chain.waits[i].second];
+                            Column<int64_t>(columns, 1)[at] = ids.events[chain.waits[i].first];
+                          }));
+  TELLTALE_TRY(InsertRows(*flow_insert_, data.flows.size(),
+                          [&](size_t i, std::span<void* const> columns, size_t at) {
+                            const FlowPoint& flow = data.flows[i];
+                            Column<int64_t>(columns, 0)[at] = flow.time_ns;
+                            Column<uint64_t>(columns, 1)[at] = flow.id;
+                            Column<uint32_t>(columns, 2)[at] = ids.first_name + flow.category;
+                            Column<uint32_t>(columns, 3)[at] = ids.first_track + flow.track;
+                            Column<uint32_t>(columns, 4)[at] = flow.phase;
+                          }));
+  TELLTALE_TRY(InsertRows(*counter_insert_, data.counters.size(),
+                          [&](size_t i, std::span<void* const> columns, size_t at) {
+                            const CounterValue& counter = data.counters[i];
+                            Column<int64_t>(columns, 0)[at] = counter.time_ns;
+                            Column<uint32_t>(columns, 1)[at] = ids.first_track + counter.track;
+                            Column<uint32_t>(columns, 2)[at] = ids.first_name + counter.name;
+                            Column<double>(columns, 3)[at] = counter.value;
+                          }));
+  if (data.communications.empty()) return {};
+  TELLTALE_ASSIGN(Rows rows, Rows::To(*connection_, "communication_event"));
+  for (const Communication& row : data.communications) {
+    TELLTALE_TRY(rows.Append(
+        {Cell(ids.events[row.event]), TextOrNull(row.collective), TextOrNull(row.data_type),
+         ToCell(row.in_elements), ToCell(row.out_elements), TextOrNull(row.group_name),
+         TextOrNull(row.group_description), TextOrNull(row.group_ranks), ToCell(row.group_size),
+         ToCell(row.rank), ToCell(row.sequence), TextOrNull(row.communicator_id)}));
+  }
+  return rows.Close();
+}
+
+Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data, const Ids& ids) {
+  TELLTALE_ASSIGN(Rows processes, Rows::To(*connection_, "trace_process"));
+  for (size_t i = 0; i < data.processes.size(); ++i) {
+    const Process& process = data.processes[i];
+    TELLTALE_TRY(
+        processes.Append({Cell(ids.processes[i]), Cell(ids.source), TextOrNull(data.host),
+                          ToCell(process.pid), TextOrNull(process.name), TextOrNull(process.labels),
+                          ToCell(data.rank), ToCell(data.world_size)}));
+  }
+  TELLTALE_TRY(processes.Close());
+  TELLTALE_ASSIGN(Rows tracks, Rows::To(*connection_, "track"));
+  for (size_t i = 0; i < data.tracks.size(); ++i) {
+    const Track& track = data.tracks[i];
+    TELLTALE_TRY(tracks.Append({Cell(int64_t{ids.first_track} + static_cast<int64_t>(i)),
+                                Cell(ids.source), Cell(ids.processes[track.process]),
+                                std::string(TrackKindName(track.kind)), Known(track.device),
+                                Known(track.context), Cell(track.id), TextOrNull(track.name)}));
+  }
+  TELLTALE_TRY(tracks.Close());
+  TELLTALE_ASSIGN(Rows names, Rows::To(*connection_, "event_name"));
+  for (size_t i = 0; i < data.names.size(); ++i) {
+    TELLTALE_TRY(names.Append({Cell(int64_t{ids.first_name} + static_cast<int64_t>(i)),
+                               Cell(ids.source), data.names[i]}));
+  }
+  TELLTALE_TRY(names.Close());
+  TELLTALE_ASSIGN(Rows losses, Rows::To(*connection_, "ingest_loss"));
+  for (const Loss& loss : data.losses) {
+    TELLTALE_TRY(losses.Append({Cell(row.run), Cell(ids.source), Cell(), Cell(), Cell(),
+                                loss.loss_class, loss.kind, Unsigned(loss.count),
+                                Unsigned(loss.first_position), TextOrNull(loss.detail), false}));
+  }
+  TELLTALE_TRY(losses.Close());
+  TELLTALE_ASSIGN(Rows source, Rows::To(*connection_, "source"));
+  TELLTALE_TRY(source.Append(
+      {Cell(ids.source), Cell(row.run), row.path, row.format, TextOrNull(data.format_version),
+       row.compression, Unsigned(row.size_bytes), Unsigned(row.expanded_bytes), row.fingerprint,
+       Unsigned(data.records), Unsigned(data.records - LostRecords(data)), Cell(), Cell(),
+       TextOrNull(row.damage), Cell()}));
+  TELLTALE_TRY(source.Close());
+  return connection_->Run(
+      "UPDATE source SET ingested_at = now()::TIMESTAMP WHERE ingested_at IS NULL");
+}
+
+Status TraceWriter::RemoveReplaced(int64_t source) {
+  const std::array<Cell, 1> parameters = {Cell(source)};
+  for (const char* table :
+       {"event", "kernel_launch", "memory_operation", "communication_event", "stream_wait"}) {
+    TELLTALE_TRY(
+        connection_->Run(fmt::format("DELETE FROM {} WHERE event >> 32 = $1", table), parameters));
+  }
+  for (const char* table : {"flow_point", "counter_value"}) {
+    TELLTALE_TRY(connection_->Run(
+        fmt::format("DELETE FROM {} WHERE track IN (SELECT track FROM track WHERE source = $1)",
+                    table),
+        parameters));
+  }
+  for (const char* table : {"track", "event_name", "trace_process", "ingest_loss", "source"}) {
+    TELLTALE_TRY(
+        connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
+  }
+  return {};
+}
+
+}  // namespace telltale::trace
