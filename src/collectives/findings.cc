@@ -49,10 +49,11 @@ class RunFindings {
       log_p = std::min(log_p, candidate.log_p);
       lanes.push_back(candidate.lane);
     }
-    finding.confidence =
-        Confidence(log_p, static_cast<double>(cause.hits) / static_cast<double>(cause.hits + cause.misses));
+    finding.confidence = Confidence(
+        log_p, static_cast<double>(cause.hits) / static_cast<double>(cause.hits + cause.misses));
     AddAlso(lanes, finding);
-    const std::array<size_t, 3> shown = {clearest.first, (clearest.first + clearest.last) / 2, clearest.last};
+    const std::array<size_t, 3> shown = {clearest.first, (clearest.first + clearest.last) / 2,
+                                         clearest.last};
     for (const size_t operation : shown) {
       TELLTALE_TRY(AddLateRows(clearest, operation, finding));
     }
@@ -64,13 +65,16 @@ class RunFindings {
     const auto [first, last] = EdgesOf(unit, cause.clearest);
     Finding finding = Start(cause.kind, unit.lane, first, last);
     if (cause.host >= 0) finding.where.host = data_.hosts[static_cast<size_t>(cause.host)];
-    if (cause.other_host >= 0) finding.where.other_host = data_.hosts[static_cast<size_t>(cause.other_host)];
+    if (cause.other_host >= 0)
+      finding.where.other_host = data_.hosts[static_cast<size_t>(cause.other_host)];
     if (cause.kind == FindingKind::kCongestion && cause.hosts_cannot_be_told_apart) {
-      finding.note = "every host takes part in all of it, so that one slow host would look the same";
+      finding.note =
+          "every host takes part in all of it, so that one slow host would look the same";
     } else if (cause.other_host >= 0 && cause.hosts_cannot_be_told_apart) {
       finding.note = "one of the two hosts could be the cause as well";
     } else if (cause.kind == FindingKind::kSlowCommunicator && cause.communicator < 0) {
-      finding.note = "its communicators have several hosts in common, any of which could be the cause";
+      finding.note =
+          "its communicators have several hosts in common, any of which could be the cause";
     }
     const double time_us = std::exp(unit.reference);
     finding.effect.ratio = std::exp(cause.clearest.excess);
@@ -83,7 +87,8 @@ class RunFindings {
     for (const size_t operation : std::array<size_t, 3>{first, (first + last) / 2, last}) {
       TELLTALE_TRY(AddRow(unit.lane, SlotOf(unit.lane, operation), operation, "slow", finding));
     }
-    if (first > 0) TELLTALE_TRY(AddRow(unit.lane, SlotOf(unit.lane, first - 1), first - 1, "normal", finding));
+    if (first > 0)
+      TELLTALE_TRY(AddRow(unit.lane, SlotOf(unit.lane, first - 1), first - 1, "normal", finding));
     return Finish(std::move(finding), findings);
   }
 
@@ -105,8 +110,8 @@ class RunFindings {
     finding.operations = cause.operations;
     finding.confidence = Confidence(clearest.log_p, 1);
     const auto slot = SlotOfMember(clearest.lane, clearest.member);
-    for (const size_t operation :
-         std::array<size_t, 3>{clearest.first, (clearest.first + clearest.last) / 2, clearest.last}) {
+    for (const size_t operation : std::array<size_t, 3>{
+             clearest.first, (clearest.first + clearest.last) / 2, clearest.last}) {
       TELLTALE_TRY(AddRow(clearest.lane, slot, operation, "varies", finding));
     }
     return Finish(std::move(finding), findings);
@@ -128,11 +133,13 @@ class RunFindings {
   }
 
   // Each rank counts its sends and receives by itself: the numbers are those of one of the two.
-  static void SetRangeOfSender(const MatchedLane& lane, size_t first, size_t last, FindingRange& range) {
+  static void SetRangeOfSender(const MatchedLane& lane, size_t first, size_t last,
+                               FindingRange& range) {
     for (size_t i = first; i <= last; ++i) {
       if (lane.source[i] != lane.source[first]) continue;
       range.first_sequence = std::min<uint64_t>(*range.first_sequence, lane.sequence[i]);
-      range.last_sequence = i == first ? lane.sequence[i] : std::max<uint64_t>(*range.last_sequence, lane.sequence[i]);
+      range.last_sequence = i == first ? lane.sequence[i]
+                                       : std::max<uint64_t>(*range.last_sequence, lane.sequence[i]);
     }
   }
 
@@ -149,7 +156,8 @@ class RunFindings {
       above.push_back(std::min(excess, 2 * stretch.excess) - stretch.excess / 2);
     }
     const Window window = BestWindow(above);
-    if (window.sum <= 0) return {unit.bins[stretch.first_bin].first, unit.bins[stretch.last_bin].last};
+    if (window.sum <= 0)
+      return {unit.bins[stretch.first_bin].first, unit.bins[stretch.last_bin].last};
     return {first + window.first, first + window.last};
   }
 
@@ -157,8 +165,9 @@ class RunFindings {
     constexpr size_t kMost = 64;
     std::set<std::string> seen;
     for (const uint32_t lane : lanes) {
-      const std::string text = fmt::format("{} {}", data_.communicators[data_.lanes[lane].communicator].name,
-                                           data_.lanes[lane].operation);
+      const std::string text =
+          fmt::format("{} {}", data_.communicators[data_.lanes[lane].communicator].name,
+                      data_.lanes[lane].operation);
       if (seen.insert(text).second && finding.also.size() < kMost) finding.also.push_back(text);
     }
   }
@@ -188,12 +197,14 @@ class RunFindings {
         waits = slot;
       }
     }
-    TELLTALE_TRY(AddRow(candidate.lane, SlotOfMember(candidate.lane, candidate.member), operation, "late", finding));
+    TELLTALE_TRY(AddRow(candidate.lane, SlotOfMember(candidate.lane, candidate.member), operation,
+                        "late", finding));
     if (waits == lane.series.size()) return {};
     return AddRow(candidate.lane, waits, operation, "waits", finding);
   }
 
-  Status AddRow(uint32_t lane_index, size_t slot, size_t operation, const char* role, Finding& finding) {
+  Status AddRow(uint32_t lane_index, size_t slot, size_t operation, const char* role,
+                Finding& finding) {
     const Lane& lane = data_.lanes[lane_index];
     const uint32_t sequence = matched_[lane_index].sequence[operation];
     if (lane.p2p) slot = matched_[lane_index].source[operation];  // whose number it is
@@ -244,7 +255,8 @@ Status FindInRun(Store& store, int64_t run, const std::string& name, Findings& f
     if (cause.whole_host && (!slow.causes.empty() || !jitter_causes.empty())) continue;
     TELLTALE_TRY(run_findings.AddLate(cause, findings));
   }
-  for (const SlowCause& cause : slow.causes) TELLTALE_TRY(run_findings.AddSlow(cause, units, findings));
+  for (const SlowCause& cause : slow.causes)
+    TELLTALE_TRY(run_findings.AddSlow(cause, units, findings));
   for (const JitterCause& cause : jitter_causes) {
     TELLTALE_TRY(run_findings.AddJitter(cause, findings));
   }
@@ -277,12 +289,14 @@ const char* KindName(FindingKind kind) {
 Result<Findings> FindCulprits(Store& store, const std::string& run) {
   TELLTALE_ASSIGN(const auto connection, store.Connect());
   const std::array<Cell, 1> parameters = {run.empty() ? Cell() : Cell(run)};
-  TELLTALE_ASSIGN(const Table runs,
-                  connection->Query("SELECT run, name FROM run WHERE ($1::VARCHAR IS NULL OR name = $1) "
-                                    "AND run IN (SELECT run FROM source) ORDER BY run",
-                                    parameters));
+  TELLTALE_ASSIGN(
+      const Table runs,
+      connection->Query("SELECT run, name FROM run WHERE ($1::VARCHAR IS NULL OR name = $1) "
+                        "AND run IN (SELECT run FROM source) ORDER BY run",
+                        parameters));
   if (!run.empty() && runs.rows.empty()) {
-    return Fail("there is no run \"{}\" in {}; `telltale sources` lists the runs", run, store.path());
+    return Fail("there is no run \"{}\" in {}; `telltale sources` lists the runs", run,
+                store.path());
   }
   Findings findings;
   for (const std::vector<Cell>& row : runs.rows) {

@@ -21,8 +21,8 @@ struct Hit {
   double margin_us;
 };
 
-// How rarely a margin is as large as one outside the window: a Laplace distribution of its logarithm,
-// whose tail is heavier than that of any real wait.
+// How rarely a margin is as large as one outside the window: a Laplace distribution of its
+// logarithm, whose tail is heavier than that of any real wait.
 struct MarginModel {
   bool known = false;
   double middle = 0;
@@ -40,7 +40,8 @@ MarginModel ModelOutside(const MatchedLane& lane, size_t first, size_t last) {
   const size_t stride = lane.size() / kEnough + 1;
   for (size_t i = 0; i < lane.size(); i += stride) {
     if (i >= first && i <= last) continue;
-    logs.push_back(std::log(std::max(1.0, static_cast<double>(lane.second_us[i] - lane.least_us[i]))));
+    logs.push_back(
+        std::log(std::max(1.0, static_cast<double>(lane.second_us[i] - lane.least_us[i]))));
   }
   MarginModel model;
   if (logs.size() < kFewest || logs.size() * stride * 5 < lane.size()) return model;
@@ -99,8 +100,8 @@ class LaneSearch {
                 hits.begin() + static_cast<std::ptrdiff_t>(last) + 1});
   }
 
-  // Where no rank is to blame, each is as likely to come last as any other, and margins are what they
-  // are elsewhere.
+  // Where no rank is to blame, each is as likely to come last as any other, and margins are what
+  // they are elsewhere.
   void Test(uint16_t slot, std::vector<Hit> hits) {
     const MarginModel model = ModelOutside(matched_, hits.front().operation, hits.back().operation);
     LateCandidate candidate;

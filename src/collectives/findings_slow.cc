@@ -24,12 +24,14 @@ using Family = std::tuple<std::string, uint64_t, std::string, int64_t, uint64_t,
 Family FamilyOf(const RunData& data, const SlowUnit& unit) {
   const Lane& lane = data.lanes[unit.lane];
   const CommunicatorData& communicator = data.communicators[lane.communicator];
-  return {lane.operation, lane.bytes, lane.variant, communicator.n_ranks, communicator.nnodes, unit.network};
+  return {lane.operation,       lane.bytes,          lane.variant,
+          communicator.n_ranks, communicator.nnodes, unit.network};
 }
 
 std::vector<int32_t> HostsOf(const RunData& data, const Lane& lane) {
   std::set<int32_t> hosts;
-  for (const SeriesData& series : lane.series) hosts.insert(data.EntityOf(series.member).host_index);
+  for (const SeriesData& series : lane.series)
+    hosts.insert(data.EntityOf(series.member).host_index);
   return {hosts.begin(), hosts.end()};
 }
 
@@ -40,7 +42,8 @@ struct Absence {
 };
 
 // Operations of the lane in which all late ranks were seen, at the times when they were late.
-std::vector<uint32_t> UsableOperations(const RunData& data, const Lane& lane, const MatchedLane& matched,
+std::vector<uint32_t> UsableOperations(const RunData& data, const Lane& lane,
+                                       const MatchedLane& matched,
                                        const std::vector<Absence>& late) {
   std::vector<uint32_t> usable;
   const auto n_ranks = static_cast<uint64_t>(data.communicators[lane.communicator].n_ranks);
@@ -98,7 +101,9 @@ void FillBins(const Lane& lane, const MatchedLane& matched, const std::vector<ui
   // Of incomplete operations only the lower half is sure to be times, and not waits.
   constexpr double kQuantiles = 0.78;  // standard deviations between the quantiles 0.15 and 0.4
   constexpr double kLeastIfIncomplete = 0.035;
-  const double spread = unit.complete ? SpreadAround(residuals, 0) : std::max(kLeastIfIncomplete, QuantileOf(residuals, 0.4) / kQuantiles);
+  const double spread = unit.complete
+                            ? SpreadAround(residuals, 0)
+                            : std::max(kLeastIfIncomplete, QuantileOf(residuals, 0.4) / kQuantiles);
   unit.noise = std::max(gpu_timed ? kLeastNoise : 5 * kLeastNoise, spread);
 }
 
@@ -118,23 +123,26 @@ void SetReference(std::vector<SlowUnit*>& family) {
   }
 }
 
-// Bandwidth decides where the bus bandwidth comes close to the best of the same kind. A host's ranks
-// have a network card each, so the bandwidth of a communicator grows with its ranks on a host.
+// Bandwidth decides where the bus bandwidth comes close to the best of the same kind. A host's
+// ranks have a network card each, so the bandwidth of a communicator grows with its ranks on a
+// host.
 void FindShares(const RunData& data, std::vector<SlowUnit>& units) {
   constexpr uint64_t kLeastBytes = 128 << 10;
   const auto bandwidth = [&](const SlowUnit& unit) {
     const Lane& lane = data.lanes[unit.lane];
     const CommunicatorData& communicator = data.communicators[lane.communicator];
-    const double per_host = lane.p2p ? 1
-                                     : static_cast<double>(communicator.n_ranks) /
-                                           static_cast<double>(std::max<uint64_t>(1, communicator.nnodes));
+    const double per_host =
+        lane.p2p ? 1
+                 : static_cast<double>(communicator.n_ranks) /
+                       static_cast<double>(std::max<uint64_t>(1, communicator.nnodes));
     return lane.bus_bytes / std::exp(unit.reference) / per_host;
   };
   // All transfers of a rank share its card: they are compared with those of like communicators.
   using Kind = std::tuple<bool, bool, int64_t>;
   const auto kind = [&](const SlowUnit& unit) {
     const Lane& lane = data.lanes[unit.lane];
-    return Kind(unit.network, lane.p2p, lane.p2p ? data.communicators[lane.communicator].n_ranks : 0);
+    return Kind(unit.network, lane.p2p,
+                lane.p2p ? data.communicators[lane.communicator].n_ranks : 0);
   };
   std::map<Kind, double> best;
   for (const SlowUnit& unit : units) {
@@ -143,7 +151,8 @@ void FindShares(const RunData& data, std::vector<SlowUnit>& units) {
   }
   for (SlowUnit& unit : units) {
     const double most = best[kind(unit)];
-    if (data.lanes[unit.lane].bytes >= kLeastBytes && most > 0) unit.bandwidth_share = bandwidth(unit) / most;
+    if (data.lanes[unit.lane].bytes >= kLeastBytes && most > 0)
+      unit.bandwidth_share = bandwidth(unit) / most;
   }
 }
 
@@ -166,7 +175,8 @@ SlowStretch SlowestStretch(const SlowUnit& unit) {
   for (size_t b = window.first; b <= window.last; ++b) inside.push_back(unit.bins[b].excess);
   const double half = MedianOf(inside) / 2;
   if (half > kLeastExcess / 2) {
-    for (size_t b = 0; b < above.size(); ++b) above[b] = std::min(unit.bins[b].excess, 4 * half) - half;
+    for (size_t b = 0; b < above.size(); ++b)
+      above[b] = std::min(unit.bins[b].excess, 4 * half) - half;
     window = BestWindow(above);
     if (window.sum <= 0) return stretch;
   }
@@ -206,13 +216,15 @@ SlowUnit Together(const std::vector<const SlowUnit*>& siblings) {
   for (const SlowUnit* unit : siblings) {
     noises.push_back(unit->noise);
     for (const Bin& bin : unit->bins) {
-      const size_t b = std::min(kBins - 1, static_cast<size_t>(std::max(0.0, bin.progress) * kBins));
+      const size_t b =
+          std::min(kBins - 1, static_cast<size_t>(std::max(0.0, bin.progress) * kBins));
       all.bins[b].operations += bin.operations;
       sums[b] += bin.excess * static_cast<double>(bin.operations);
     }
   }
   for (size_t b = 0; b < kBins; ++b) {
-    if (all.bins[b].operations > 0) all.bins[b].excess = sums[b] / static_cast<double>(all.bins[b].operations);
+    if (all.bins[b].operations > 0)
+      all.bins[b].excess = sums[b] / static_cast<double>(all.bins[b].operations);
   }
   std::erase_if(all.bins, [](const Bin& bin) { return bin.operations == 0; });
   all.noise = MedianOf(noises);
@@ -297,7 +309,8 @@ std::vector<SlowUnit> MakeUnits(const RunData& data, const std::vector<MatchedLa
     const CommunicatorData& communicator = data.communicators[lane.communicator];
     unit.unseen = !lane.p2p && static_cast<int64_t>(lane.series.size()) < communicator.n_ranks;
     unit.complete = complete[FamilyOf(data, unit)];
-    const std::vector<uint32_t> usable = UsableOperations(data, lane, matched[i], late_in[lane.communicator]);
+    const std::vector<uint32_t> usable =
+        UsableOperations(data, lane, matched[i], late_in[lane.communicator]);
     if (usable.size() < (unit.complete ? kFewestOperations : kFewestIfIncomplete)) continue;
     unit.operations = usable.size();
     FillBins(lane, matched[i], usable, unit);

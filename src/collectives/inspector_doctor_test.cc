@@ -246,8 +246,8 @@ TEST(InspectorDoctor, NamesThatNothingReads) {
   EXPECT_TRUE(Has(With(Sound(), {{"NCCL_PROFILER_PLUGN", "x"}}), "unknown_setting"));
   EXPECT_FALSE(Has(With(Sound(), {{"NCCL_DEBUG", "INFO"}, {"NCCL_PROFILE_EVENT_MASK", "7"}}),
                    "unknown_setting"));
-  const Advice newer = Find(
-      With(Sound("2.29.7"), {{"NCCL_INSPECTOR_DUMP_COLL_RING_SIZE", "4096"}}), "not_in_release");
+  const Advice newer = Find(With(Sound("2.29.7"), {{"NCCL_INSPECTOR_DUMP_COLL_RING_SIZE", "4096"}}),
+                            "not_in_release");
   EXPECT_EQ(newer.severity, Severity::kWarning);
   EXPECT_NE(newer.effect.find("came with 2.30.0"), std::string::npos) << newer.effect;
 }

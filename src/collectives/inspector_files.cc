@@ -329,7 +329,7 @@ class FolderCheck {
 };
 
 Advice AboutPath(Severity severity, std::string_view id, std::string_view setting,
-                  const std::string& value, std::string effect, std::string change) {
+                 const std::string& value, std::string effect, std::string change) {
   return {severity, std::string(id),   std::string(setting), value,
           false,    std::move(effect), std::move(change),    "this machine's disk"};
 }

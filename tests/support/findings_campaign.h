@@ -25,20 +25,21 @@ struct Expected {
 struct Campaign {
   simulate::TrainingOptions options;
   std::vector<Expected> expected;
-  double drop = 0;            // part of the lines to take out at random
+  double drop = 0;             // part of the lines to take out at random
   bool loses_records = false;  // so that findings of loss are right, too
   std::string Name() const;
 };
 
-// The job of this number; every kind and severity comes up in turn. `least_effect` only sets how small
-// effects become (0.2: 20 %).
+// The job of this number; every kind and severity comes up in turn. `least_effect` only sets how
+// small effects become (0.2: 20 %).
 Campaign MakeCampaign(uint64_t number, uint64_t seed, uint32_t most_ranks);
 
-// A job of this kind: "healthy", "late_rank", "slow_link", "slow_host", "congestion", "jitter", "loss", "two".
+// A job of this kind: "healthy", "late_rank", "slow_link", "slow_host", "congestion", "jitter",
+// "loss", "two".
 Campaign MakeCampaignOf(const std::string& kind, uint64_t seed, uint32_t most_ranks);
 
 struct Score {
-  uint64_t right = 0;   // found, and in the right place
+  uint64_t right = 0;  // found, and in the right place
   uint64_t wrong_place = 0;
   uint64_t missed = 0;
   uint64_t false_alarms = 0;

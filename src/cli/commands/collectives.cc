@@ -37,7 +37,8 @@ void ListQueries(const GlobalOptions& global) {
   for (const QueryHead& head : QueryHeads(kPrefix)) {
     table.rows.push_back({ShortName(head), head.question});
   }
-  table.rows.push_back({"findings", "who is to blame: late ranks, slow links and hosts, congestion, jitter, loss?"});
+  table.rows.push_back(
+      {"findings", "who is to blame: late ranks, slow links and hosts, congestion, jitter, loss?"});
   PrintTable(table, global, "collectives/1", "queries");
 }
 

@@ -210,7 +210,8 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::Create(Store& store,
                                    ColumnType::kUInt32, ColumnType::kUInt32};
   constexpr std::array kRunColumns = {ColumnType::kUInt32, ColumnType::kUInt64, ColumnType::kUInt64,
                                       ColumnType::kUInt32};
-  constexpr std::array kCountColumns = {ColumnType::kUInt32, ColumnType::kUInt32, ColumnType::kUInt32};
+  constexpr std::array kCountColumns = {ColumnType::kUInt32, ColumnType::kUInt32,
+                                        ColumnType::kUInt32};
   constexpr std::array kBlockColumns = {ColumnType::kInt64, ColumnType::kUInt32, ColumnType::kInt64,
                                         ColumnType::kInt64, ColumnType::kInt64};
   TELLTALE_ASSIGN(writer->record_insert_,
@@ -684,16 +685,16 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
 Status StoreWriter::RemoveReplaced(const SourceRow& row) {
   if (row.replaces < 0) return {};
   const std::array<Cell, 1> source = {Number(row.replaces)};
-  TELLTALE_TRY(connection_->Run(
-      "DELETE FROM operation_record WHERE block >> 16 IN "
-      "(SELECT series FROM operation_series WHERE source = $1)",
-      source));
+  TELLTALE_TRY(
+      connection_->Run("DELETE FROM operation_record WHERE block >> 16 IN "
+                       "(SELECT series FROM operation_series WHERE source = $1)",
+                       source));
   for (const char* table : {"operation_block", "operation_histogram", "operation_record_irregular",
                             "operation_event", "kernel_event"}) {
-    TELLTALE_TRY(connection_->Run(
-        fmt::format("DELETE FROM {} WHERE series IN (SELECT series FROM operation_series WHERE source = $1)",
-                    table),
-        source));
+    TELLTALE_TRY(connection_->Run(fmt::format("DELETE FROM {} WHERE series IN (SELECT series FROM "
+                                              "operation_series WHERE source = $1)",
+                                              table),
+                                  source));
   }
   TELLTALE_TRY(
       connection_->Run("DELETE FROM sequence_run WHERE counter IN "
