@@ -18,7 +18,9 @@ constexpr size_t kEnoughOperations = 1024;  // of a lane; more say nothing new
 constexpr double kDiscoveryRate = 1e-6;
 constexpr double kLeastShare = 0.15;  // of the operation's time, that the variation must have
 constexpr double kLeastSpreadUs = 5;
-const double kLeastRatio = std::log(3.0);
+// The operations of a lane follow computations of different length, which alone makes arrivals of
+// one kind vary up to four times as much as those of another.
+const double kLeastRatio = std::log(7.0);
 
 struct SpreadBin {
   double log_spread = 0;

@@ -137,6 +137,32 @@ class LaneSearch {
   double typical_us_ = 0;
 };
 
+// What each operation of a communicator says of a rank is little where records are lost; together
+// it is more (Fisher's method).
+void CombineLanes(const RunData& data, std::vector<LateCandidate>& candidates) {
+  constexpr double kLeastOwn = -6;   // log p of a lane that is to count
+  std::map<uint32_t, double> lanes;  // of each communicator
+  for (const Lane& lane : data.lanes) {
+    if (!lane.p2p) ++lanes[lane.communicator];
+  }
+  std::map<uint32_t, double> sum;  // of each member
+  for (const LateCandidate& candidate : candidates) {
+    sum[candidate.member] += std::min(0.0, candidate.log_p);
+  }
+  for (LateCandidate& candidate : candidates) {
+    const double all = sum[candidate.member];
+    double term = 1;
+    double terms = 1;
+    for (double i = 1; i < lanes[data.lanes[candidate.lane].communicator]; ++i) {
+      term *= -all / i;
+      terms += term;
+    }
+    if (candidate.log_p < kLeastOwn) {
+      candidate.log_p = std::min(candidate.log_p, all + std::log(terms));
+    }
+  }
+}
+
 }  // namespace
 
 LateSearch FindLate(const RunData& data, const std::vector<MatchedLane>& matched) {
@@ -147,6 +173,7 @@ LateSearch FindLate(const RunData& data, const std::vector<MatchedLane>& matched
     LaneSearch(data, i, matched[i], found).Search();
     found.tests += static_cast<double>(data.lanes[i].series.size());
   }
+  CombineLanes(data, found.candidates);
   std::vector<double> log_p;
   for (const LateCandidate& candidate : found.candidates) log_p.push_back(candidate.log_p);
   const double threshold = DiscoveryThreshold(log_p, std::max(1.0, found.tests), kDiscoveryRate);

@@ -109,7 +109,8 @@ class LateMerger {
       }
       // Of two ranks, one that comes early now and then makes the other look late.
       if (jitter.entity != entity && SizeOf(CommunicatorOf(candidate)) == 2 &&
-          IsIn(jitter.entity, CommunicatorOf(candidate))) {
+          IsIn(jitter.entity, CommunicatorOf(candidate)) &&
+          candidate.margin_us < kFar * jitter.spread_us) {
         return true;
       }
     }
@@ -145,15 +146,33 @@ class LateMerger {
     return false;
   }
 
-  // In the communicator of all ranks, those of a slow one come last, and one of them alone where
-  // the others' records are lost.
+  // Who comes out of a slow communicator is late in the next one: by what each operation there took
+  // longer, at most, times those that it had in between.
   bool CameOutOfSlowness(const LateCandidate& candidate) const {
-    if (static_cast<int32_t>(CommunicatorOf(candidate)) != data_.world) return false;
-    for (const uint32_t communicator : communicators_[EntityOf(candidate)]) {
-      if (communicator != CommunicatorOf(candidate) && IsSlowThen(communicator, candidate))
-        return true;
+    constexpr double kSlackFactor = 1.5;
+    const uint32_t entity = EntityOf(candidate);
+    for (const SlowCause& cause : slow_) {
+      if (cause.communicator < 0 || !Overlap(cause, candidate)) continue;
+      const auto communicator = static_cast<uint32_t>(cause.communicator);
+      if (communicator == CommunicatorOf(candidate) || !IsIn(entity, communicator)) continue;
+      const double between =
+          std::max(1.0, OperationsOf(entity, communicator) /
+                            static_cast<double>(matched_[candidate.lane].size()));
+      const bool all_ranks = static_cast<int32_t>(CommunicatorOf(candidate)) == data_.world;
+      if (all_ranks || candidate.margin_us <= kSlackFactor * between * cause.added_us) return true;
     }
     return false;
+  }
+
+  double OperationsOf(uint32_t entity, uint32_t communicator) const {
+    uint64_t operations = 0;
+    for (const Lane& lane : data_.lanes) {
+      if (lane.communicator != communicator) continue;
+      for (const SeriesData& series : lane.series) {
+        if (data_.members[series.member].entity == entity) operations += series.count;
+      }
+    }
+    return static_cast<double>(operations);
   }
 
   // How often a rank came last by as much as the candidate, of the operations that it recorded

@@ -74,10 +74,12 @@ class PlaceSearch {
     }
     cause.excess = excesses.size() > 1 ? MedianOf(excesses) : seed.excess;
     cause.log_p = seed.log_p;
+    cause.added_us = std::exp(unit.reference) * std::expm1(seed.excess);
     std::stable_partition(cause.units.begin(), cause.units.end(),
                           [&](uint32_t u) { return u == seed.unit; });
     Subtract(cause, seed);
     if (cause.excess < kLeastRatio) return;
+    if (Absorb(cause)) return;
     if (MayWaitForUnseen(cause, seed)) {
       const CommunicatorData& communicator =
           data_.communicators[static_cast<size_t>(cause.communicator)];
@@ -102,10 +104,40 @@ class PlaceSearch {
     found_.causes.push_back(std::move(cause));
   }
 
-  // If one kind of operation is all that is slow, and another communicator of the same ranks is
-  // not, it isn't the link.
+  // What is left of a cause, because it is not the same everywhere and at its edges, is no second
+  // one.
+  bool Absorb(const SlowCause& cause) {
+    if (cause.communicator >= 0) return false;
+    for (SlowCause& known : found_.causes) {
+      if (known.communicator >= 0) continue;
+      const bool everywhere = known.kind == FindingKind::kCongestion;
+      const bool same_host =
+          cause.host >= 0 && (cause.host == known.host || cause.host == known.other_host);
+      const bool same_other = cause.other_host >= 0 && (cause.other_host == known.host ||
+                                                        cause.other_host == known.other_host);
+      constexpr double kNear = 0.1;
+      const bool same_time = cause.first_progress <= known.last_progress + kNear &&
+                             known.first_progress <= cause.last_progress + kNear;
+      const bool weaker = cause.excess < 1.3 * known.excess;
+      if (!same_time || !weaker || !(everywhere || same_host || same_other)) continue;
+      known.units.insert(known.units.end(), cause.units.begin(), cause.units.end());
+      known.operations += cause.operations;
+      return true;
+    }
+    return false;
+  }
+
+  bool HasSiblings(const SlowCause& cause) const {
+    const SlowUnit& own = units_[cause.clearest.unit];
+    return std::any_of(units_.begin(), units_.end(), [&](const SlowUnit& unit) {
+      return unit.family == own.family && unit.lane != own.lane;
+    });
+  }
+
+  // If one kind of operation is all that is slow, no communicator does the same, and another one of
+  // the same ranks is not slow, it isn't the link.
   const CommunicatorData* SoundOnSameRanks(const SlowCause& cause) const {
-    if (cause.communicator < 0 || cause.units.size() > 1) return nullptr;
+    if (cause.communicator < 0 || cause.units.size() > 1 || HasSiblings(cause)) return nullptr;
     const auto entities = [&](uint32_t communicator) {
       std::set<uint32_t> all;
       for (const uint32_t member : data_.communicators[communicator].members) {

@@ -25,6 +25,7 @@ struct SlowUnit {
   uint32_t family = 0;  // the same for siblings
   bool network = false;
   double bandwidth_share = 0;  // how much of its time bandwidth decides, at least: 0 to 1
+  bool lossy = false;          // records of it were lost
   bool complete = true;        // all ranks recorded almost all operations
   bool unseen = false;         // ranks of it have no file, so somebody unseen may be waited for
   std::vector<int32_t> hosts;
