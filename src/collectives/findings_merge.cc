@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 namespace telltale::collectives {
@@ -146,8 +147,9 @@ class LateMerger {
     return false;
   }
 
-  // Who comes out of a slow communicator is late in the next one: by what each operation there took
-  // longer, at most, times those that it had in between.
+  // Who comes out of a slow communicator is late in that of all ranks, and who received over a slow
+  // link in any: by what each transfer took longer, at most, times those that there were in
+  // between.
   bool CameOutOfSlowness(const LateCandidate& candidate) const {
     constexpr double kSlackFactor = 1.5;
     const uint32_t entity = EntityOf(candidate);
@@ -159,7 +161,9 @@ class LateMerger {
           std::max(1.0, OperationsOf(entity, communicator) /
                             static_cast<double>(matched_[candidate.lane].size()));
       const bool all_ranks = static_cast<int32_t>(CommunicatorOf(candidate)) == data_.world;
-      if (all_ranks || candidate.margin_us <= kSlackFactor * between * cause.added_us) return true;
+      if (all_ranks) return true;
+      if (cause.transfers && candidate.margin_us <= kSlackFactor * between * cause.added_us)
+        return true;
     }
     return false;
   }
@@ -187,6 +191,14 @@ class LateMerger {
     }
     if (slot == lane.series.size()) return 0;
     const auto own = data_.Sequences(lane.series[slot]);
+    // Where the candidate's record is lost, another rank looks like the last one.
+    std::span<const uint32_t> candidates;
+    for (const SeriesData& series : lane.series) {
+      if (series.member == candidate.member) candidates = data_.Sequences(series);
+    }
+    const auto has = [](std::span<const uint32_t> sequences, uint32_t sequence) {
+      return std::binary_search(sequences.begin(), sequences.end(), sequence);
+    };
     size_t late = 0;
     size_t recorded = 0;
     for (size_t i = 0; i < matched.size(); ++i) {
@@ -194,7 +206,8 @@ class LateMerger {
       if (progress < candidate.first_progress - 1e-6 || progress > candidate.last_progress + 1e-6)
         continue;
       const bool last = matched.last[i] == slot;
-      if (!last && !std::binary_search(own.begin(), own.end(), matched.sequence[i])) continue;
+      if (!last && !has(own, matched.sequence[i])) continue;
+      if (!candidates.empty() && !has(candidates, matched.sequence[i])) continue;
       ++recorded;
       late += last && kAlike * (matched.second_us[i] - matched.least_us[i]) >= candidate.margin_us
                   ? 1

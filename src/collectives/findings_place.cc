@@ -74,6 +74,7 @@ class PlaceSearch {
     }
     cause.excess = excesses.size() > 1 ? MedianOf(excesses) : seed.excess;
     cause.log_p = seed.log_p;
+    cause.transfers = data_.lanes[unit.lane].p2p;
     cause.added_us = std::exp(unit.reference) * std::expm1(seed.excess);
     std::stable_partition(cause.units.begin(), cause.units.end(),
                           [&](uint32_t u) { return u == seed.unit; });

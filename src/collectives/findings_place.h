@@ -19,8 +19,9 @@ struct SlowCause {
   bool hosts_cannot_be_told_apart = false;
   std::vector<uint32_t> units;  // that show it, the clearest first
   SlowStretch clearest;
-  double added_us = 0;  // to an operation of the clearest unit
-  double excess = 0;    // typical, log
+  bool transfers = false;  // it is seen in p2p operations
+  double added_us = 0;     // to an operation of the clearest unit
+  double excess = 0;       // typical, log
   double log_p = 0;
   size_t operations = 0;
   double first_progress = 0, last_progress = 0;
