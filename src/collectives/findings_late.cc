@@ -17,7 +17,7 @@ constexpr double kDiscoveryRate = 1e-4;
 
 struct Hit {
   size_t operation;
-  size_t local;  // place among the rank's own operations
+  size_t local;  // place among the matched operations that the rank recorded
   double margin_us;
 };
 
@@ -74,10 +74,13 @@ class LaneSearch {
 
  private:
   void Judge(uint16_t slot, std::vector<Hit>& hits) {
+    // Operations that no other rank recorded say nothing of it.
     const auto own = data_.Sequences(lane_.series[slot]);
-    for (Hit& hit : hits) {
-      const auto at = std::lower_bound(own.begin(), own.end(), matched_.sequence[hit.operation]);
-      hit.local = static_cast<size_t>(at - own.begin());
+    size_t at = 0, local = 0, next = 0;
+    for (size_t i = 0; i < matched_.size(); ++i) {
+      while (at < own.size() && own[at] < matched_.sequence[i]) ++at;
+      if (next < hits.size() && hits[next].operation == i) hits[next++].local = local;
+      local += at < own.size() && own[at] == matched_.sequence[i] ? 1 : 0;
     }
     // Hits weigh 1, the rank's own operations between them take away.
     double sum = 0, best = 0;
@@ -96,13 +99,14 @@ class LaneSearch {
       }
     }
     if (last == first) return;
-    Test(slot, {hits.begin() + static_cast<std::ptrdiff_t>(first),
-                hits.begin() + static_cast<std::ptrdiff_t>(last) + 1});
+    Test(slot, local,
+         {hits.begin() + static_cast<std::ptrdiff_t>(first),
+          hits.begin() + static_cast<std::ptrdiff_t>(last) + 1});
   }
 
   // Where no rank is to blame, each is as likely to come last as any other, and margins are what
   // they are elsewhere.
-  void Test(uint16_t slot, std::vector<Hit> hits) {
+  void Test(uint16_t slot, size_t recorded, std::vector<Hit> hits) {
     const MarginModel model = ModelOutside(matched_, hits.front().operation, hits.back().operation);
     LateCandidate candidate;
     candidate.lane = index_;
@@ -118,7 +122,11 @@ class LaneSearch {
       margins.push_back(hit.margin_us);
       least.push_back(matched_.least_us[hit.operation]);
     }
-    const double windows = 0.5 * static_cast<double>(matched_.size() * matched_.size());
+    // Windows that are at least as long, and as many lengths as there are powers of two: whoever is
+    // late all the time was not sought out.
+    const auto free = static_cast<double>(recorded - std::min(recorded, range)) + 1;
+    const double windows =
+        0.5 * free * (free + 1) * (1 + std::log2(static_cast<double>(recorded) + 1));
     candidate.log_p += LogChoose(static_cast<double>(range), static_cast<double>(hits.size())) +
                        std::log(std::max(1.0, windows));
     candidate.margin_us = MedianOf(margins);
