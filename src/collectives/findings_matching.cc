@@ -157,7 +157,7 @@ class TransferMatcher {
     }
     std::sort(points.begin(), points.end(),
               [](const Point& a, const Point& b) { return a.progress < b.progress; });
-    constexpr size_t kNeighbours = 4;
+    constexpr size_t kNeighbours = 6;
     for (size_t i = 0; i + kNeighbours <= points.size(); i += kNeighbours) {
       const auto first = points.begin() + static_cast<std::ptrdiff_t>(i);
       std::sort(first, first + kNeighbours,

@@ -1,6 +1,7 @@
 #include "collectives/findings_merge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -98,20 +99,22 @@ class LateMerger {
 
   bool ExplainedByJitter(const LateCandidate& candidate) const {
     constexpr double kUneven = 0.4;
-    constexpr double kFar = 6;  // later than what varies can make it
+    // Later than what varies can make it, over all operations since they last met.
+    constexpr double kFar = 4;
     const uint32_t entity = EntityOf(candidate);
     for (const JitterCandidate& jitter : jitter_) {
       if (!Overlap(jitter, candidate)) continue;
+      const uint32_t where = data_.lanes[jitter.lane].communicator;
+      const double between = OperationsBetween(jitter.entity, where, candidate);
+      const double reach_us = kFar * std::sqrt(between) * jitter.spread_us;
       if (jitter.entity == entity) {
-        const bool elsewhere = data_.lanes[jitter.lane].communicator != CommunicatorOf(candidate);
-        if (candidate.spread > kUneven ||
-            (elsewhere && candidate.margin_us < kFar * jitter.spread_us))
+        const bool elsewhere = where != CommunicatorOf(candidate);
+        if (candidate.spread > kUneven || (elsewhere && candidate.margin_us < reach_us))
           return true;
       }
       // Of two ranks, one that comes early now and then makes the other look late.
       if (jitter.entity != entity && SizeOf(CommunicatorOf(candidate)) == 2 &&
-          IsIn(jitter.entity, CommunicatorOf(candidate)) &&
-          candidate.margin_us < kFar * jitter.spread_us) {
+          IsIn(jitter.entity, CommunicatorOf(candidate)) && candidate.margin_us < reach_us) {
         return true;
       }
     }
@@ -157,9 +160,7 @@ class LateMerger {
       if (cause.communicator < 0 || !Overlap(cause, candidate)) continue;
       const auto communicator = static_cast<uint32_t>(cause.communicator);
       if (communicator == CommunicatorOf(candidate) || !IsIn(entity, communicator)) continue;
-      const double between =
-          std::max(1.0, OperationsOf(entity, communicator) /
-                            static_cast<double>(matched_[candidate.lane].size()));
+      const double between = OperationsBetween(entity, communicator, candidate);
       const bool all_ranks = static_cast<int32_t>(CommunicatorOf(candidate)) == data_.world;
       if (all_ranks) return true;
       if (cause.transfers && candidate.margin_us <= kSlackFactor * between * cause.added_us)
@@ -168,7 +169,9 @@ class LateMerger {
     return false;
   }
 
-  double OperationsOf(uint32_t entity, uint32_t communicator) const {
+  // Of a rank in another communicator, to each of the candidate's.
+  double OperationsBetween(uint32_t entity, uint32_t communicator,
+                           const LateCandidate& candidate) const {
     uint64_t operations = 0;
     for (const Lane& lane : data_.lanes) {
       if (lane.communicator != communicator) continue;
@@ -176,7 +179,8 @@ class LateMerger {
         if (data_.members[series.member].entity == entity) operations += series.count;
       }
     }
-    return static_cast<double>(operations);
+    return std::max(1.0, static_cast<double>(operations) /
+                             static_cast<double>(matched_[candidate.lane].size()));
   }
 
   // How often a rank came last by as much as the candidate, of the operations that it recorded
