@@ -299,6 +299,9 @@ Result<Findings> FindCulprits(Store& store, const std::string& run) {
                 store.path());
   }
   Findings findings;
+  if (runs.rows.empty()) {
+    findings.not_known.push_back({"", "no_records", "", "the store holds no operation records"});
+  }
   for (const std::vector<Cell>& row : runs.rows) {
     const auto* key = std::get_if<int64_t>(&row[0]);
     if (key == nullptr) continue;

@@ -70,8 +70,10 @@ void AddOverwritten(const RunData& data, const std::map<std::string, LossOfKind>
   const auto at = losses.find("ring_overwrite");
   if (at == losses.end()) return;
   LossOfKind loss = at->second;
-  if (const auto gaps = losses.find("sequence_gap_lost"); gaps != losses.end())
+  const uint64_t overwritten = loss.count;
+  if (const auto gaps = losses.find("sequence_gap_lost"); gaps != losses.end()) {
     loss.count += gaps->second.count;
+  }
   const auto records = static_cast<double>(data.time_us.size() + data.skipped);
   const double share =
       static_cast<double>(loss.count) / (records + static_cast<double>(loss.count));
@@ -90,11 +92,10 @@ void AddOverwritten(const RunData& data, const std::map<std::string, LossOfKind>
   finding.evidence.push_back(
       {"ingest_loss", "kind=ring_overwrite", loss.path, loss.position, 0, "lost"});
   finding.text = fmt::format(
-      "{} operations ({:.1f} % of those that happened) were overwritten in the Inspector's rings "
-      "before they "
-      "were dumped, on {} processes: a larger NCCL_INSPECTOR_DUMP_COLL_RING_SIZE or a shorter "
-      "interval keeps them",
-      CountText(loss.count), 100 * share, loss.processes.size());
+      "{} operations ({:.1f} % of those that happened) have no record; {} of them were overwritten "
+      "in the Inspector's rings before they were dumped, on {} processes: a larger "
+      "NCCL_INSPECTOR_DUMP_COLL_RING_SIZE or a shorter interval keeps them",
+      CountText(loss.count), 100 * share, CountText(overwritten), loss.processes.size());
   findings.findings.push_back(std::move(finding));
 }
 
