@@ -107,8 +107,10 @@ class LateMerger {
       const uint32_t where = data_.lanes[jitter.lane].communicator;
       const double between = OperationsBetween(jitter.entity, where, candidate);
       const double reach_us = kFar * std::sqrt(between) * jitter.spread_us;
-      if (jitter.entity == entity) {
-        const bool elsewhere = where != CommunicatorOf(candidate);
+      // So do those that wait for it in there, and come to the next communicator with it.
+      const bool elsewhere = where != CommunicatorOf(candidate);
+      const bool waits = elsewhere && IsIn(entity, where);
+      if (jitter.entity == entity || waits) {
         if (candidate.spread > kUneven || (elsewhere && candidate.margin_us < reach_us))
           return true;
       }
