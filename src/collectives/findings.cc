@@ -235,6 +235,39 @@ class RunFindings {
   EvidenceReader evidence_;
 };
 
+bool ShareAnEntity(const RunData& data, uint32_t one, uint32_t other) {
+  std::set<uint32_t> entities;
+  for (const uint32_t m : data.communicators[one].members) entities.insert(data.members[m].entity);
+  const std::vector<uint32_t>& members = data.communicators[other].members;
+  return std::any_of(members.begin(), members.end(),
+                     [&](uint32_t m) { return entities.contains(data.members[m].entity); });
+}
+
+// Where the last rank's record is lost, the wait for a rank that varies looks like a slow
+// operation.
+void RemoveWaits(const RunData& data, const std::vector<SlowUnit>& units,
+                 const std::vector<JitterCandidate>& jitter, SlowSearch& slow) {
+  std::erase_if(slow.causes, [&](const SlowCause& cause) {
+    if (cause.communicator < 0 || cause.transfers || !units[cause.clearest.unit].lossy)
+      return false;
+    const auto communicator = static_cast<uint32_t>(cause.communicator);
+    const bool waits = std::any_of(jitter.begin(), jitter.end(), [&](const JitterCandidate& one) {
+      return one.first_progress <= cause.last_progress &&
+             cause.first_progress <= one.last_progress &&
+             data.lanes[one.lane].communicator != communicator &&
+             ShareAnEntity(data, data.lanes[one.lane].communicator, communicator);
+    });
+    if (!waits) return false;
+    const std::string& name = data.communicators[communicator].name;
+    slow.not_known.push_back(
+        {data.name, "lost_records", name,
+         fmt::format("operations of {} take longer for a while, but records are lost, and a rank "
+                     "whose arrival varies may be what the others wait for",
+                     name)});
+    return true;
+  });
+}
+
 Status FindInRun(Store& store, int64_t run, const std::string& name, Findings& findings) {
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
   TELLTALE_ASSIGN(const RunData data, LoadRun(store, run, name));
@@ -247,6 +280,7 @@ Status FindInRun(Store& store, int64_t run, const std::string& name, Findings& f
   const std::vector<SlowUnit> units = MakeUnits(data, matched, late.candidates);
   SlowSearch slow = FindSlowPlaces(data, units);
   const std::vector<JitterCandidate> jitter = FindJitter(data, matched, threads);
+  RemoveWaits(data, units, jitter, slow);
 
   RunFindings run_findings(*connection, data, matched);
   const std::vector<JitterCause> jitter_causes = MergeJitter(data, jitter, late.candidates);
