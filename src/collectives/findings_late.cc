@@ -13,7 +13,7 @@ namespace {
 constexpr double kLeastShare = 0.1;
 constexpr double kLeastMarginUs = 5;
 constexpr double kMissWeight = 0.6;  // the best window has hits in at least 3 of 8 operations
-constexpr double kDiscoveryRate = 1e-4;
+constexpr double kDiscoveryRate = 1e-6;
 
 struct Hit {
   size_t operation;
