@@ -60,6 +60,10 @@ else
   make_profiles 2G 2000000
 fi
 
+echo "findings over 300 simulated jobs with known faults" >&2
+build/release/findings_eval --rows $rows
+echo
+
 { echo '['; sed '$!s/$/,/' $rows; echo ']'; } > build/bench.json
 sed 's/.*"name":"\([^"]*\)","ours":\([^,]*\),"reference":\([^,]*\),"ratio":\([^,]*\),"unit":"\([^"]*\)","target":"\([^"]*\)".*/\1|\2|\3|\4|\5|\6/' $rows |
   awk -F'|' 'BEGIN { printf "%-34s %10s %10s %8s  %-20s %s\n", "name", "ours", "reference", "ratio", "unit", "target" }

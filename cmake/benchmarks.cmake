@@ -14,6 +14,7 @@ if(bench_sources)
 endif()
 
 # How right the findings are; prints a table.
-add_executable(findings_eval EXCLUDE_FROM_ALL bench/findings_eval.cc tests/support/findings_campaign.cc)
+add_executable(findings_eval EXCLUDE_FROM_ALL bench/findings_eval.cc
+               tests/support/findings_campaign.cc tests/support/json_value.cc)
 target_link_libraries(findings_eval PRIVATE telltale_simulate telltale_lib)
 add_dependencies(benchmarks findings_eval)

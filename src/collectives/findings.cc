@@ -49,10 +49,11 @@ class RunFindings {
       log_p = std::min(log_p, candidate.log_p);
       lanes.push_back(candidate.lane);
     }
-    finding.confidence =
-        Confidence(log_p, static_cast<double>(cause.hits) / static_cast<double>(cause.hits + cause.misses));
+    finding.confidence = Confidence(
+        log_p, static_cast<double>(cause.hits) / static_cast<double>(cause.hits + cause.misses));
     AddAlso(lanes, finding);
-    const std::array<size_t, 3> shown = {clearest.first, (clearest.first + clearest.last) / 2, clearest.last};
+    const std::array<size_t, 3> shown = {clearest.first, (clearest.first + clearest.last) / 2,
+                                         clearest.last};
     for (const size_t operation : shown) {
       TELLTALE_TRY(AddLateRows(clearest, operation, finding));
     }
@@ -64,13 +65,16 @@ class RunFindings {
     const auto [first, last] = EdgesOf(unit, cause.clearest);
     Finding finding = Start(cause.kind, unit.lane, first, last);
     if (cause.host >= 0) finding.where.host = data_.hosts[static_cast<size_t>(cause.host)];
-    if (cause.other_host >= 0) finding.where.other_host = data_.hosts[static_cast<size_t>(cause.other_host)];
+    if (cause.other_host >= 0)
+      finding.where.other_host = data_.hosts[static_cast<size_t>(cause.other_host)];
     if (cause.kind == FindingKind::kCongestion && cause.hosts_cannot_be_told_apart) {
-      finding.note = "every host takes part in all of it, so that one slow host would look the same";
+      finding.note =
+          "every host takes part in all of it, so that one slow host would look the same";
     } else if (cause.other_host >= 0 && cause.hosts_cannot_be_told_apart) {
       finding.note = "one of the two hosts could be the cause as well";
     } else if (cause.kind == FindingKind::kSlowCommunicator && cause.communicator < 0) {
-      finding.note = "its communicators have several hosts in common, any of which could be the cause";
+      finding.note =
+          "its communicators have several hosts in common, any of which could be the cause";
     }
     const double time_us = std::exp(unit.reference);
     finding.effect.ratio = std::exp(cause.clearest.excess);
@@ -83,7 +87,8 @@ class RunFindings {
     for (const size_t operation : std::array<size_t, 3>{first, (first + last) / 2, last}) {
       TELLTALE_TRY(AddRow(unit.lane, SlotOf(unit.lane, operation), operation, "slow", finding));
     }
-    if (first > 0) TELLTALE_TRY(AddRow(unit.lane, SlotOf(unit.lane, first - 1), first - 1, "normal", finding));
+    if (first > 0)
+      TELLTALE_TRY(AddRow(unit.lane, SlotOf(unit.lane, first - 1), first - 1, "normal", finding));
     return Finish(std::move(finding), findings);
   }
 
@@ -105,8 +110,8 @@ class RunFindings {
     finding.operations = cause.operations;
     finding.confidence = Confidence(clearest.log_p, 1);
     const auto slot = SlotOfMember(clearest.lane, clearest.member);
-    for (const size_t operation :
-         std::array<size_t, 3>{clearest.first, (clearest.first + clearest.last) / 2, clearest.last}) {
+    for (const size_t operation : std::array<size_t, 3>{
+             clearest.first, (clearest.first + clearest.last) / 2, clearest.last}) {
       TELLTALE_TRY(AddRow(clearest.lane, slot, operation, "varies", finding));
     }
     return Finish(std::move(finding), findings);
@@ -128,11 +133,13 @@ class RunFindings {
   }
 
   // Each rank counts its sends and receives by itself: the numbers are those of one of the two.
-  static void SetRangeOfSender(const MatchedLane& lane, size_t first, size_t last, FindingRange& range) {
+  static void SetRangeOfSender(const MatchedLane& lane, size_t first, size_t last,
+                               FindingRange& range) {
     for (size_t i = first; i <= last; ++i) {
       if (lane.source[i] != lane.source[first]) continue;
       range.first_sequence = std::min<uint64_t>(*range.first_sequence, lane.sequence[i]);
-      range.last_sequence = i == first ? lane.sequence[i] : std::max<uint64_t>(*range.last_sequence, lane.sequence[i]);
+      range.last_sequence = i == first ? lane.sequence[i]
+                                       : std::max<uint64_t>(*range.last_sequence, lane.sequence[i]);
     }
   }
 
@@ -149,7 +156,8 @@ class RunFindings {
       above.push_back(std::min(excess, 2 * stretch.excess) - stretch.excess / 2);
     }
     const Window window = BestWindow(above);
-    if (window.sum <= 0) return {unit.bins[stretch.first_bin].first, unit.bins[stretch.last_bin].last};
+    if (window.sum <= 0)
+      return {unit.bins[stretch.first_bin].first, unit.bins[stretch.last_bin].last};
     return {first + window.first, first + window.last};
   }
 
@@ -157,8 +165,9 @@ class RunFindings {
     constexpr size_t kMost = 64;
     std::set<std::string> seen;
     for (const uint32_t lane : lanes) {
-      const std::string text = fmt::format("{} {}", data_.communicators[data_.lanes[lane].communicator].name,
-                                           data_.lanes[lane].operation);
+      const std::string text =
+          fmt::format("{} {}", data_.communicators[data_.lanes[lane].communicator].name,
+                      data_.lanes[lane].operation);
       if (seen.insert(text).second && finding.also.size() < kMost) finding.also.push_back(text);
     }
   }
@@ -188,12 +197,14 @@ class RunFindings {
         waits = slot;
       }
     }
-    TELLTALE_TRY(AddRow(candidate.lane, SlotOfMember(candidate.lane, candidate.member), operation, "late", finding));
+    TELLTALE_TRY(AddRow(candidate.lane, SlotOfMember(candidate.lane, candidate.member), operation,
+                        "late", finding));
     if (waits == lane.series.size()) return {};
     return AddRow(candidate.lane, waits, operation, "waits", finding);
   }
 
-  Status AddRow(uint32_t lane_index, size_t slot, size_t operation, const char* role, Finding& finding) {
+  Status AddRow(uint32_t lane_index, size_t slot, size_t operation, const char* role,
+                Finding& finding) {
     const Lane& lane = data_.lanes[lane_index];
     const uint32_t sequence = matched_[lane_index].sequence[operation];
     if (lane.p2p) slot = matched_[lane_index].source[operation];  // whose number it is
@@ -224,6 +235,39 @@ class RunFindings {
   EvidenceReader evidence_;
 };
 
+bool ShareAnEntity(const RunData& data, uint32_t one, uint32_t other) {
+  std::set<uint32_t> entities;
+  for (const uint32_t m : data.communicators[one].members) entities.insert(data.members[m].entity);
+  const std::vector<uint32_t>& members = data.communicators[other].members;
+  return std::any_of(members.begin(), members.end(),
+                     [&](uint32_t m) { return entities.contains(data.members[m].entity); });
+}
+
+// Where the last rank's record is lost, the wait for a rank that varies looks like a slow
+// operation.
+void RemoveWaits(const RunData& data, const std::vector<SlowUnit>& units,
+                 const std::vector<JitterCandidate>& jitter, SlowSearch& slow) {
+  std::erase_if(slow.causes, [&](const SlowCause& cause) {
+    if (cause.communicator < 0 || cause.transfers || !units[cause.clearest.unit].lossy)
+      return false;
+    const auto communicator = static_cast<uint32_t>(cause.communicator);
+    const bool waits = std::any_of(jitter.begin(), jitter.end(), [&](const JitterCandidate& one) {
+      return one.first_progress <= cause.last_progress &&
+             cause.first_progress <= one.last_progress &&
+             data.lanes[one.lane].communicator != communicator &&
+             ShareAnEntity(data, data.lanes[one.lane].communicator, communicator);
+    });
+    if (!waits) return false;
+    const std::string& name = data.communicators[communicator].name;
+    slow.not_known.push_back(
+        {data.name, "lost_records", name,
+         fmt::format("operations of {} take longer for a while, but records are lost, and a rank "
+                     "whose arrival varies may be what the others wait for",
+                     name)});
+    return true;
+  });
+}
+
 Status FindInRun(Store& store, int64_t run, const std::string& name, Findings& findings) {
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
   TELLTALE_ASSIGN(const RunData data, LoadRun(store, run, name));
@@ -236,6 +280,7 @@ Status FindInRun(Store& store, int64_t run, const std::string& name, Findings& f
   const std::vector<SlowUnit> units = MakeUnits(data, matched, late.candidates);
   SlowSearch slow = FindSlowPlaces(data, units);
   const std::vector<JitterCandidate> jitter = FindJitter(data, matched, threads);
+  RemoveWaits(data, units, jitter, slow);
 
   RunFindings run_findings(*connection, data, matched);
   const std::vector<JitterCause> jitter_causes = MergeJitter(data, jitter, late.candidates);
@@ -244,7 +289,8 @@ Status FindInRun(Store& store, int64_t run, const std::string& name, Findings& f
     if (cause.whole_host && (!slow.causes.empty() || !jitter_causes.empty())) continue;
     TELLTALE_TRY(run_findings.AddLate(cause, findings));
   }
-  for (const SlowCause& cause : slow.causes) TELLTALE_TRY(run_findings.AddSlow(cause, units, findings));
+  for (const SlowCause& cause : slow.causes)
+    TELLTALE_TRY(run_findings.AddSlow(cause, units, findings));
   for (const JitterCause& cause : jitter_causes) {
     TELLTALE_TRY(run_findings.AddJitter(cause, findings));
   }
@@ -277,14 +323,19 @@ const char* KindName(FindingKind kind) {
 Result<Findings> FindCulprits(Store& store, const std::string& run) {
   TELLTALE_ASSIGN(const auto connection, store.Connect());
   const std::array<Cell, 1> parameters = {run.empty() ? Cell() : Cell(run)};
-  TELLTALE_ASSIGN(const Table runs,
-                  connection->Query("SELECT run, name FROM run WHERE ($1::VARCHAR IS NULL OR name = $1) "
-                                    "AND run IN (SELECT run FROM source) ORDER BY run",
-                                    parameters));
+  TELLTALE_ASSIGN(
+      const Table runs,
+      connection->Query("SELECT run, name FROM run WHERE ($1::VARCHAR IS NULL OR name = $1) "
+                        "AND run IN (SELECT run FROM source) ORDER BY run",
+                        parameters));
   if (!run.empty() && runs.rows.empty()) {
-    return Fail("there is no run \"{}\" in {}; `telltale sources` lists the runs", run, store.path());
+    return Fail("there is no run \"{}\" in {}; `telltale sources` lists the runs", run,
+                store.path());
   }
   Findings findings;
+  if (runs.rows.empty()) {
+    findings.not_known.push_back({"", "no_records", "", "the store holds no operation records"});
+  }
   for (const std::vector<Cell>& row : runs.rows) {
     const auto* key = std::get_if<int64_t>(&row[0]);
     if (key == nullptr) continue;

@@ -1,13 +1,14 @@
 #pragma once
 
-// Who is to blame: the causes of slow communication in a run, each with its place, its time, its size and
-// the rows that it rests on.
+// Who is to blame: the causes of slow communication in a run, each with its place, its time, its
+// size and the rows that it rests on.
 //
-// Every operation is matched over the ranks of its communicator by (communicator, operation, sequence
-// number), so that no clocks are compared. The intrinsic time of an operation is the shortest time over
-// its ranks; how much a rank was late is the longest time minus its own: the late rank shows the SHORTEST
-// time, because the others wait for it inside the operation. Lateness accuses ranks, intrinsic time
-// accuses links, hosts and communicators; a victim, which only waits, shows neither.
+// Every operation is matched over the ranks of its communicator by (communicator, operation,
+// sequence number), so that no clocks are compared. The intrinsic time of an operation is the
+// shortest time over its ranks; how much a rank was late is the longest time minus its own: the
+// late rank shows the SHORTEST time, because the others wait for it inside the operation. Lateness
+// accuses ranks, intrinsic time accuses links, hosts and communicators; a victim, which only waits,
+// shows neither.
 //
 // To add a kind: its name here and in KindName, its search in a findings_<kind>.cc of its own, its
 // sentence in findings_text.cc, and its place in FindCulprits.
@@ -34,12 +35,12 @@ const char* KindName(FindingKind kind);
 
 // What is not known or does not apply is empty.
 struct FindingPlace {
-  std::string communicator;  // its name, or its id where it has none
+  std::string communicator;                 // its name, or its id where it has none
   std::optional<int64_t> communicator_key;  // communicator.communicator
   std::optional<int64_t> rank;              // in the communicator
   std::optional<int64_t> global_rank;
   std::string host;
-  std::string other_host;  // the other end of a link between two hosts
+  std::string other_host;           // the other end of a link between two hosts
   std::optional<uint64_t> process;  // pid
   std::optional<int64_t> gpu;       // known where a host's processes are numbered by global rank
   std::string operation;
@@ -58,8 +59,8 @@ struct FindingEffect {
 // A row of a table of the store, and where in its source it comes from.
 struct EvidenceRow {
   std::string table;
-  std::string row;       // "series=3,sequence=12"
-  std::string source;    // path
+  std::string row;        // "series=3,sequence=12"
+  std::string source;     // path
   uint64_t position = 0;  // line
   double exec_time_ns = 0;
   std::string role;  // what it shows: "late", "waits", "slow", "normal"

@@ -58,10 +58,11 @@ class Loader {
   }
 
   Status LoadCommunicators() {
-    TELLTALE_ASSIGN(const Table table,
-                    Query("SELECT communicator, coalesce(nullif(name, 'unknown'), id), n_ranks, nnodes "
-                          "FROM communicator WHERE run = $1 AND NOT ambiguous AND n_ranks > 0 "
-                          "ORDER BY communicator"));
+    TELLTALE_ASSIGN(
+        const Table table,
+        Query("SELECT communicator, coalesce(nullif(name, 'unknown'), id), n_ranks, nnodes "
+              "FROM communicator WHERE run = $1 AND NOT ambiguous AND n_ranks > 0 "
+              "ORDER BY communicator"));
     for (const std::vector<Cell>& row : table.rows) {
       CommunicatorData communicator;
       communicator.key = Integer(row[0]);
@@ -107,7 +108,8 @@ class Loader {
           std::tuple(host, pid, several ? Integer(row[1]) : -1, several ? Integer(row[2]) : -1),
           static_cast<uint32_t>(data_.entities.size()));
       if (is_new) {
-        const auto [index, new_host] = hosts.emplace(host, static_cast<int32_t>(data_.hosts.size()));
+        const auto [index, new_host] =
+            hosts.emplace(host, static_cast<int32_t>(data_.hosts.size()));
         if (new_host) data_.hosts.push_back(host);
         data_.entities.push_back({host, pid, index->second, -1});
       }
@@ -148,10 +150,12 @@ class Loader {
               "  concat_ws(' ', s.algorithm, s.protocol, s.timing_source), "
               "  s.traffic_bytes * s.bus_factor "
               "FROM operation_series s JOIN source f ON f.source = s.source "
-              "LEFT JOIN (SELECT series, count(*) AS n FROM operation_record_irregular GROUP BY series) i "
+              "LEFT JOIN (SELECT series, count(*) AS n FROM operation_record_irregular GROUP BY "
+              "series) i "
               "  ON i.series = s.series "
               "WHERE f.run = $1 ORDER BY s.series"));
-    std::map<std::tuple<uint32_t, int64_t, int64_t, std::string, uint64_t, std::string>, uint32_t> lanes;
+    std::map<std::tuple<uint32_t, int64_t, int64_t, std::string, uint64_t, std::string>, uint32_t>
+        lanes;
     uint64_t records = 0;
     for (const std::vector<Cell>& row : table.rows) {
       const auto member = member_of_.find(Integer(row[1]));
@@ -170,8 +174,8 @@ class Loader {
       const int64_t low = p2p ? std::min(who.rank, peer) : -1;
       const int64_t high = p2p ? std::max(who.rank, peer) : -1;
       const auto [lane, is_new] =
-          lanes.emplace(std::tuple(who.communicator, low, high, p2p ? "Send/Recv" : operation, bytes,
-                                   CellText(row[7])),
+          lanes.emplace(std::tuple(who.communicator, low, high, p2p ? "Send/Recv" : operation,
+                                   bytes, CellText(row[7])),
                         static_cast<uint32_t>(data_.lanes.size()));
       if (is_new) {
         Lane made;
@@ -203,14 +207,14 @@ class Loader {
   }
 
   Status LoadBlocks() {
-    TELLTALE_TRY(ScanColumns(
-        *connection_, "SELECT block, sequence_offset FROM operation_block ORDER BY block",
-        [&](std::span<const void* const> columns, size_t rows) {
-          const auto* block = static_cast<const int64_t*>(columns[0]);
-          const auto* offset = static_cast<const int64_t*>(columns[1]);
-          block_.insert(block_.end(), block, block + rows);
-          block_offset_.insert(block_offset_.end(), offset, offset + rows);
-        }));
+    TELLTALE_TRY(ScanColumns(*connection_,
+                             "SELECT block, sequence_offset FROM operation_block ORDER BY block",
+                             [&](std::span<const void* const> columns, size_t rows) {
+                               const auto* block = static_cast<const int64_t*>(columns[0]);
+                               const auto* offset = static_cast<const int64_t*>(columns[1]);
+                               block_.insert(block_.end(), block, block + rows);
+                               block_offset_.insert(block_offset_.end(), offset, offset + rows);
+                             }));
     return {};
   }
 
@@ -267,27 +271,29 @@ class Loader {
   }
 
   Status LoadIrregular() {
-    return ScanColumns(
-        *connection_,
-        "SELECT series, sequence, exec_time_us FROM operation_record_irregular "
-        "WHERE sequence IS NOT NULL AND exec_time_us IS NOT NULL",
-        [&](std::span<const void* const> columns, size_t rows) {
-          const auto* id = static_cast<const uint32_t*>(columns[0]);
-          const auto* sequence = static_cast<const uint64_t*>(columns[1]);
-          const auto* time = static_cast<const uint64_t*>(columns[2]);
-          for (size_t i = 0; i < rows; ++i) {
-            if (SeriesData* series = SeriesOf(id[i])) Put(*series, sequence[i], time[i]);
-          }
-        });
+    return ScanColumns(*connection_,
+                       "SELECT series, sequence, exec_time_us FROM operation_record_irregular "
+                       "WHERE sequence IS NOT NULL AND exec_time_us IS NOT NULL",
+                       [&](std::span<const void* const> columns, size_t rows) {
+                         const auto* id = static_cast<const uint32_t*>(columns[0]);
+                         const auto* sequence = static_cast<const uint64_t*>(columns[1]);
+                         const auto* time = static_cast<const uint64_t*>(columns[2]);
+                         for (size_t i = 0; i < rows; ++i) {
+                           if (SeriesData* series = SeriesOf(id[i]))
+                             Put(*series, sequence[i], time[i]);
+                         }
+                       });
   }
 
-  // A later source may hold earlier records: series are put in order of sequence numbers, each once.
+  // A later source may hold earlier records: series are put in order of sequence numbers, each
+  // once.
   void Sort(SeriesData& series) {
     const auto begin = static_cast<std::ptrdiff_t>(series.begin);
     uint32_t* sequence = data_.sequence.data() + begin;
     uint32_t* time = data_.time_us.data() + begin;
     const auto less_equal = [](uint32_t a, uint32_t b) { return a >= b; };
-    if (std::adjacent_find(sequence, sequence + series.count, less_equal) == sequence + series.count) {
+    if (std::adjacent_find(sequence, sequence + series.count, less_equal) ==
+        sequence + series.count) {
       return;
     }
     std::vector<std::pair<uint32_t, uint32_t>> records(series.count);
@@ -326,7 +332,8 @@ class Loader {
           lane.last_sequence = std::max<uint64_t>(lane.last_sequence, sequences.back());
         }
       } else {
-        std::tie(lane.first_sequence, lane.last_sequence) = ranges[{lane.communicator, lane.operation}];
+        std::tie(lane.first_sequence, lane.last_sequence) =
+            ranges[{lane.communicator, lane.operation}];
       }
       OneSeriesARank(lane);
     }
@@ -334,9 +341,11 @@ class Loader {
 
   // Of a rank that two sources speak of, the one that says more is kept.
   void OneSeriesARank(Lane& lane) {
-    std::stable_sort(lane.series.begin(), lane.series.end(), [](const SeriesData& a, const SeriesData& b) {
-      return std::tuple(a.member, a.is_send, b.count) < std::tuple(b.member, b.is_send, a.count);
-    });
+    std::stable_sort(lane.series.begin(), lane.series.end(),
+                     [](const SeriesData& a, const SeriesData& b) {
+                       return std::tuple(a.member, a.is_send, b.count) <
+                              std::tuple(b.member, b.is_send, a.count);
+                     });
     const auto same = [](const SeriesData& a, const SeriesData& b) {
       return a.member == b.member && a.is_send == b.is_send;
     };
@@ -350,7 +359,8 @@ class Loader {
   RunData data_;
   std::unordered_map<int64_t, uint32_t> communicator_index_;
   std::unordered_map<int64_t, uint32_t> member_of_;  // by communicator_rank
-  std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> slot_of_;  // series: lane and place in it
+  std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>>
+      slot_of_;  // series: lane and place in it
   std::vector<int64_t> block_, block_offset_;
   std::atomic<uint64_t> unusable_ = 0;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
-// A run's operation records as arrays, and what they belong to: the input of the search for culprits.
+// A run's operation records as arrays, and what they belong to: the input of the search for
+// culprits.
 
 #include <cstdint>
 #include <span>
@@ -12,8 +13,8 @@
 
 namespace telltale::collectives {
 
-// A process that drives one rank of each of its communicators; where one drives several, each rank of
-// each communicator counts as an entity of its own.
+// A process that drives one rank of each of its communicators; where one drives several, each rank
+// of each communicator counts as an entity of its own.
 struct Entity {
   std::string host;
   uint64_t pid = 0;
@@ -30,7 +31,7 @@ struct Member {
 };
 
 struct CommunicatorData {
-  int64_t key = 0;  // communicator.communicator
+  int64_t key = 0;   // communicator.communicator
   std::string name;  // or its id
   int64_t n_ranks = 0;
   uint64_t nnodes = 0;
@@ -48,15 +49,16 @@ struct SeriesData {
   uint64_t count = 0;
 };
 
-// The same operation, size and algorithm of one communicator, over its ranks; for p2p, between two ranks.
+// The same operation, size and algorithm of one communicator, over its ranks; for p2p, between two
+// ranks.
 struct Lane {
   uint32_t communicator = 0;
   bool p2p = false;
   std::string operation;  // "Send/Recv" for p2p
   uint64_t bytes = 0;
-  std::string variant;  // algorithm, protocol and timing source
-  double bus_bytes = 0;  // bytes that count for bus bandwidth
-  int64_t low_rank = -1, high_rank = -1;  // p2p
+  std::string variant;                             // algorithm, protocol and timing source
+  double bus_bytes = 0;                            // bytes that count for bus bandwidth
+  int64_t low_rank = -1, high_rank = -1;           // p2p
   uint64_t first_sequence = 0, last_sequence = 0;  // of the counter, over all sizes and ranks
   std::vector<SeriesData> series;
 };
@@ -70,7 +72,7 @@ struct RunData {
   std::vector<CommunicatorData> communicators;
   std::vector<Lane> lanes;
   std::vector<uint32_t> sequence, time_us;
-  int32_t world = -1;  // the communicator that all entities are in
+  int32_t world = -1;    // the communicator that all entities are in
   uint64_t skipped = 0;  // records that could not be used: no time, unknown size or communicator
 
   std::span<const uint32_t> Sequences(const SeriesData& series) const {

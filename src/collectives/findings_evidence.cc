@@ -25,10 +25,12 @@ WHERE s.series = {2} ORDER BY record.line LIMIT 1)";
 
 }  // namespace
 
-Result<std::optional<EvidenceReader::Row>> EvidenceReader::Read(uint32_t series, uint64_t sequence) {
+Result<std::optional<EvidenceReader::Row>> EvidenceReader::Read(uint32_t series,
+                                                                uint64_t sequence) {
   const int64_t first = static_cast<int64_t>(series) << 16;
-  TELLTALE_ASSIGN(const Table table, connection_.Query(fmt::format(fmt::runtime(kSql), first, first + 0xffff, series,
-                                                                   sequence)));
+  TELLTALE_ASSIGN(
+      const Table table,
+      connection_.Query(fmt::format(fmt::runtime(kSql), first, first + 0xffff, series, sequence)));
   if (table.rows.empty()) return std::optional<Row>();
   const std::vector<Cell>& cells = table.rows.front();
   Row row;

@@ -18,7 +18,9 @@ constexpr size_t kEnoughOperations = 1024;  // of a lane; more say nothing new
 constexpr double kDiscoveryRate = 1e-6;
 constexpr double kLeastShare = 0.15;  // of the operation's time, that the variation must have
 constexpr double kLeastSpreadUs = 5;
-const double kLeastRatio = std::log(3.0);
+// The operations of a lane follow computations of different length, which alone makes arrivals of
+// one kind vary up to four times as much as those of another.
+const double kLeastRatio = std::log(7.0);
 
 struct SpreadBin {
   double log_spread = 0;
@@ -92,8 +94,8 @@ Family FamilyOf(const RunData& data, const Lane& lane) {
   return {lane.operation, lane.bytes, lane.variant, communicator.n_ranks, communicator.nnodes};
 }
 
-// Sets each bin's excess over what is normal in its family; returns how much a healthy one may have,
-// which is read from the lower half, because faults only add.
+// Sets each bin's excess over what is normal in its family; returns how much a healthy one may
+// have, which is read from the lower half, because faults only add.
 double SetExcess(std::vector<RankSpread*>& family) {
   std::vector<double> values;
   for (const RankSpread* spread : family) {
@@ -110,9 +112,10 @@ double SetExcess(std::vector<RankSpread*>& family) {
   return std::max(kLeastRatio, kStandardDeviations * (high - low) / kQuantiles);
 }
 
-// The communicators that set somebody's pace: those in which it has most operations. Elsewhere, arrivals
-// differ by role (pipeline stages end one after the other) and show what happened before.
-std::vector<bool> PacingCommunicators(const RunData& data, const std::vector<MatchedLane>& matched) {
+// The communicators that set somebody's pace: those in which it has most operations. Elsewhere,
+// arrivals differ by role (pipeline stages end one after the other) and show what happened before.
+std::vector<bool> PacingCommunicators(const RunData& data,
+                                      const std::vector<MatchedLane>& matched) {
   std::vector<size_t> operations(data.communicators.size());
   for (size_t i = 0; i < data.lanes.size(); ++i) {
     if (!data.lanes[i].p2p) operations[data.lanes[i].communicator] += matched[i].size();
@@ -121,7 +124,8 @@ std::vector<bool> PacingCommunicators(const RunData& data, const std::vector<Mat
   std::vector<bool> known(data.entities.size());
   for (const Member& member : data.members) {
     uint32_t& pacing = of_entity[member.entity];
-    if (!known[member.entity] || operations[member.communicator] > operations[pacing]) pacing = member.communicator;
+    if (!known[member.entity] || operations[member.communicator] > operations[pacing])
+      pacing = member.communicator;
     known[member.entity] = true;
   }
   std::vector<bool> paces(data.communicators.size());
@@ -133,14 +137,15 @@ std::vector<bool> PacingCommunicators(const RunData& data, const std::vector<Mat
 
 }  // namespace
 
-std::vector<JitterCandidate> FindJitter(const RunData& data, const std::vector<MatchedLane>& matched,
-                                        unsigned threads) {
+std::vector<JitterCandidate> FindJitter(const RunData& data,
+                                        const std::vector<MatchedLane>& matched, unsigned threads) {
   std::vector<std::vector<RankSpread>> by_lane(data.lanes.size());
   std::atomic<uint32_t> next = 0;
   const std::vector<bool> paces = PacingCommunicators(data, matched);
   const auto work = [&] {
     for (uint32_t i = next++; i < data.lanes.size(); i = next++) {
-      if (!data.lanes[i].p2p && paces[data.lanes[i].communicator] && matched[i].size() >= kFewestInBin) {
+      if (!data.lanes[i].p2p && paces[data.lanes[i].communicator] &&
+          matched[i].size() >= kFewestInBin) {
         by_lane[i] = SpreadsOf(data, i, matched[i]);
       }
     }
@@ -164,7 +169,8 @@ std::vector<JitterCandidate> FindJitter(const RunData& data, const std::vector<M
     for (const RankSpread* spread : members) {
       ++tests;
       std::vector<double> above;
-      for (const SpreadBin& bin : spread->bins) above.push_back(std::min(bin.excess, 3.0) - kLeastRatio / 2);
+      for (const SpreadBin& bin : spread->bins)
+        above.push_back(std::min(bin.excess, 3.0) - kLeastRatio / 2);
       const Window window = BestWindow(above);
       if (window.sum <= 0) continue;
       const Lane& lane = data.lanes[spread->lane];

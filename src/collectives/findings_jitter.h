@@ -1,6 +1,7 @@
 #pragma once
 
-// Ranks whose moment of arrival varies more than that of others like them, or than their own before.
+// Ranks whose moment of arrival varies more than that of others like them, or than their own
+// before.
 
 #include <cstdint>
 #include <vector>
@@ -23,7 +24,7 @@ struct JitterCandidate {
   double first_progress = 0, last_progress = 0;
 };
 
-std::vector<JitterCandidate> FindJitter(const RunData& data, const std::vector<MatchedLane>& matched,
-                                        unsigned threads);
+std::vector<JitterCandidate> FindJitter(const RunData& data,
+                                        const std::vector<MatchedLane>& matched, unsigned threads);
 
 }  // namespace telltale::collectives

@@ -13,16 +13,16 @@ namespace {
 constexpr double kLeastShare = 0.1;
 constexpr double kLeastMarginUs = 5;
 constexpr double kMissWeight = 0.6;  // the best window has hits in at least 3 of 8 operations
-constexpr double kDiscoveryRate = 1e-4;
+constexpr double kDiscoveryRate = 1e-6;
 
 struct Hit {
   size_t operation;
-  size_t local;  // place among the rank's own operations
+  size_t local;  // place among the matched operations that the rank recorded
   double margin_us;
 };
 
-// How rarely a margin is as large as one outside the window: a Laplace distribution of its logarithm,
-// whose tail is heavier than that of any real wait.
+// How rarely a margin is as large as one outside the window: a Laplace distribution of its
+// logarithm, whose tail is heavier than that of any real wait.
 struct MarginModel {
   bool known = false;
   double middle = 0;
@@ -40,7 +40,8 @@ MarginModel ModelOutside(const MatchedLane& lane, size_t first, size_t last) {
   const size_t stride = lane.size() / kEnough + 1;
   for (size_t i = 0; i < lane.size(); i += stride) {
     if (i >= first && i <= last) continue;
-    logs.push_back(std::log(std::max(1.0, static_cast<double>(lane.second_us[i] - lane.least_us[i]))));
+    logs.push_back(
+        std::log(std::max(1.0, static_cast<double>(lane.second_us[i] - lane.least_us[i]))));
   }
   MarginModel model;
   if (logs.size() < kFewest || logs.size() * stride * 5 < lane.size()) return model;
@@ -73,10 +74,13 @@ class LaneSearch {
 
  private:
   void Judge(uint16_t slot, std::vector<Hit>& hits) {
+    // Operations that no other rank recorded say nothing of it.
     const auto own = data_.Sequences(lane_.series[slot]);
-    for (Hit& hit : hits) {
-      const auto at = std::lower_bound(own.begin(), own.end(), matched_.sequence[hit.operation]);
-      hit.local = static_cast<size_t>(at - own.begin());
+    size_t at = 0, local = 0, next = 0;
+    for (size_t i = 0; i < matched_.size(); ++i) {
+      while (at < own.size() && own[at] < matched_.sequence[i]) ++at;
+      if (next < hits.size() && hits[next].operation == i) hits[next++].local = local;
+      local += at < own.size() && own[at] == matched_.sequence[i] ? 1 : 0;
     }
     // Hits weigh 1, the rank's own operations between them take away.
     double sum = 0, best = 0;
@@ -95,13 +99,14 @@ class LaneSearch {
       }
     }
     if (last == first) return;
-    Test(slot, {hits.begin() + static_cast<std::ptrdiff_t>(first),
-                hits.begin() + static_cast<std::ptrdiff_t>(last) + 1});
+    Test(slot, local,
+         {hits.begin() + static_cast<std::ptrdiff_t>(first),
+          hits.begin() + static_cast<std::ptrdiff_t>(last) + 1});
   }
 
-  // Where no rank is to blame, each is as likely to come last as any other, and margins are what they
-  // are elsewhere.
-  void Test(uint16_t slot, std::vector<Hit> hits) {
+  // Where no rank is to blame, each is as likely to come last as any other, and margins are what
+  // they are elsewhere.
+  void Test(uint16_t slot, size_t recorded, std::vector<Hit> hits) {
     const MarginModel model = ModelOutside(matched_, hits.front().operation, hits.back().operation);
     LateCandidate candidate;
     candidate.lane = index_;
@@ -117,7 +122,11 @@ class LaneSearch {
       margins.push_back(hit.margin_us);
       least.push_back(matched_.least_us[hit.operation]);
     }
-    const double windows = 0.5 * static_cast<double>(matched_.size() * matched_.size());
+    // Windows that are at least as long, and as many lengths as there are powers of two: whoever is
+    // late all the time was not sought out.
+    const auto free = static_cast<double>(recorded - std::min(recorded, range)) + 1;
+    const double windows =
+        0.5 * free * (free + 1) * (1 + std::log2(static_cast<double>(recorded) + 1));
     candidate.log_p += LogChoose(static_cast<double>(range), static_cast<double>(hits.size())) +
                        std::log(std::max(1.0, windows));
     candidate.margin_us = MedianOf(margins);
@@ -136,6 +145,32 @@ class LaneSearch {
   double typical_us_ = 0;
 };
 
+// What each operation of a communicator says of a rank is little where records are lost; together
+// it is more (Fisher's method).
+void CombineLanes(const RunData& data, std::vector<LateCandidate>& candidates) {
+  constexpr double kLeastOwn = -6;   // log p of a lane that is to count
+  std::map<uint32_t, double> lanes;  // of each communicator
+  for (const Lane& lane : data.lanes) {
+    if (!lane.p2p) ++lanes[lane.communicator];
+  }
+  std::map<uint32_t, double> sum;  // of each member
+  for (const LateCandidate& candidate : candidates) {
+    sum[candidate.member] += std::min(0.0, candidate.log_p);
+  }
+  for (LateCandidate& candidate : candidates) {
+    const double all = sum[candidate.member];
+    double term = 1;
+    double terms = 1;
+    for (double i = 1; i < lanes[data.lanes[candidate.lane].communicator]; ++i) {
+      term *= -all / i;
+      terms += term;
+    }
+    if (candidate.log_p < kLeastOwn) {
+      candidate.log_p = std::min(candidate.log_p, all + std::log(terms));
+    }
+  }
+}
+
 }  // namespace
 
 LateSearch FindLate(const RunData& data, const std::vector<MatchedLane>& matched) {
@@ -146,6 +181,7 @@ LateSearch FindLate(const RunData& data, const std::vector<MatchedLane>& matched
     LaneSearch(data, i, matched[i], found).Search();
     found.tests += static_cast<double>(data.lanes[i].series.size());
   }
+  CombineLanes(data, found.candidates);
   std::vector<double> log_p;
   for (const LateCandidate& candidate : found.candidates) log_p.push_back(candidate.log_p);
   const double threshold = DiscoveryThreshold(log_p, std::max(1.0, found.tests), kDiscoveryRate);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Ranks that others wait for: the rank with the shortest time came last. A rank is a candidate in a lane
-// where it is alone the last, by a margin that matters, in operation after operation.
+// Ranks that others wait for: the rank with the shortest time came last. A rank is a candidate in a
+// lane where it is alone the last, by a margin that matters, in operation after operation.
 
 #include <cstdint>
 #include <vector>

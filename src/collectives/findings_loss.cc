@@ -33,8 +33,10 @@ Result<std::map<std::string, LossOfKind>> ReadLosses(Connection& connection, int
       connection.Query(
           "SELECT l.kind, l.count, coalesce(nullif(k.name, 'unknown'), k.id, c.name, c.id, ''), "
           "  coalesce(p.host, ''), coalesce(p.pid, 0), coalesce(c.rank, -1), coalesce(f.path, ''), "
-          "  coalesce(l.first_position, 0), coalesce(l.operation, ''), coalesce(c.communicator, l.communicator, -1) "
-          "FROM ingest_loss l LEFT JOIN communicator_rank c ON c.communicator_rank = l.communicator_rank "
+          "  coalesce(l.first_position, 0), coalesce(l.operation, ''), coalesce(c.communicator, "
+          "l.communicator, -1) "
+          "FROM ingest_loss l LEFT JOIN communicator_rank c ON c.communicator_rank = "
+          "l.communicator_rank "
           "LEFT JOIN communicator k ON k.communicator = coalesce(l.communicator, c.communicator) "
           "LEFT JOIN process p ON p.process = c.process LEFT JOIN source f ON f.source = l.source "
           "WHERE coalesce(l.run, f.run) = $1 ORDER BY l.kind, l.count DESC, l.communicator_rank",
@@ -63,13 +65,18 @@ Result<std::map<std::string, LossOfKind>> ReadLosses(Connection& connection, int
 // Lost operations, of all that happened, that matter.
 constexpr double kLeastShare = 0.005;
 
-void AddOverwritten(const RunData& data, const std::map<std::string, LossOfKind>& losses, Findings& findings) {
+void AddOverwritten(const RunData& data, const std::map<std::string, LossOfKind>& losses,
+                    Findings& findings) {
   const auto at = losses.find("ring_overwrite");
   if (at == losses.end()) return;
   LossOfKind loss = at->second;
-  if (const auto gaps = losses.find("sequence_gap_lost"); gaps != losses.end()) loss.count += gaps->second.count;
+  const uint64_t overwritten = loss.count;
+  if (const auto gaps = losses.find("sequence_gap_lost"); gaps != losses.end()) {
+    loss.count += gaps->second.count;
+  }
   const auto records = static_cast<double>(data.time_us.size() + data.skipped);
-  const double share = static_cast<double>(loss.count) / (records + static_cast<double>(loss.count));
+  const double share =
+      static_cast<double>(loss.count) / (records + static_cast<double>(loss.count));
   if (share < kLeastShare) return;
   Finding finding;
   finding.kind = FindingKind::kLoss;
@@ -82,12 +89,13 @@ void AddOverwritten(const RunData& data, const std::map<std::string, LossOfKind>
   if (loss.processes.size() == 1) finding.where.process = loss.pid;
   finding.confidence = 0.99;
   finding.operations = loss.count;
-  finding.evidence.push_back({"ingest_loss", "kind=ring_overwrite", loss.path, loss.position, 0, "lost"});
+  finding.evidence.push_back(
+      {"ingest_loss", "kind=ring_overwrite", loss.path, loss.position, 0, "lost"});
   finding.text = fmt::format(
-      "{} operations ({:.1f} % of those that happened) were overwritten in the Inspector's rings before they "
-      "were dumped, on {} processes: a larger NCCL_INSPECTOR_DUMP_COLL_RING_SIZE or a shorter "
-      "interval keeps them",
-      CountText(loss.count), 100 * share, loss.processes.size());
+      "{} operations ({:.1f} % of those that happened) have no record; {} of them were overwritten "
+      "in the Inspector's rings before they were dumped, on {} processes: a larger "
+      "NCCL_INSPECTOR_DUMP_COLL_RING_SIZE or a shorter interval keeps them",
+      CountText(loss.count), 100 * share, CountText(overwritten), loss.processes.size());
   findings.findings.push_back(std::move(finding));
 }
 
@@ -102,10 +110,12 @@ void AddMissingRanks(const RunData& data, Findings& findings) {
   std::set<int64_t> seen;
   for (const uint32_t member : widest->members) seen.insert(data.members[member].rank);
   std::vector<int64_t> missing;
-  for (int64_t rank = 0; rank < widest->n_ranks && static_cast<int64_t>(missing.size()) < 4096; ++rank) {
+  for (int64_t rank = 0; rank < widest->n_ranks && static_cast<int64_t>(missing.size()) < 4096;
+       ++rank) {
     if (!seen.contains(rank)) missing.push_back(rank);
   }
-  const bool is_world = data.world >= 0 && &data.communicators[static_cast<size_t>(data.world)] == widest;
+  const bool is_world =
+      data.world >= 0 && &data.communicators[static_cast<size_t>(data.world)] == widest;
   constexpr size_t kMostNamed = 16;
   const auto add = [&](std::optional<int64_t> rank, const std::string& what) {
     Finding finding;
@@ -117,8 +127,9 @@ void AddMissingRanks(const RunData& data, Findings& findings) {
     if (is_world) finding.where.global_rank = rank;
     finding.confidence = 0.99;
     finding.evidence.push_back({"ingest_loss", "kind=missing_rank", "", 0, 0, "lost"});
-    finding.text = fmt::format("{} of {} left no records: its file is missing, empty or was not ingested", what,
-                               widest->name);
+    finding.text =
+        fmt::format("{} of {} left no records: its file is missing, empty or was not ingested",
+                    what, widest->name);
     findings.findings.push_back(std::move(finding));
   };
   if (missing.size() <= kMostNamed) {
@@ -140,9 +151,10 @@ void AddReasons(const RunData& data, const std::vector<MatchedLane>& matched,
   const auto records = static_cast<double>(data.time_us.size());
   if (const uint64_t sampled = count("sampled_producer"); sampled > 0) {
     add("sampled_producer",
-        fmt::format("NCCL before 2.30 keeps one operation for each communicator and dump: {} of about {} "
-                    "operations were not written, so a cause that is short or small can be missed",
-                    CountText(sampled), CountText(static_cast<uint64_t>(records) + sampled)));
+        fmt::format(
+            "NCCL before 2.30 keeps one operation for each communicator and dump: {} of about {} "
+            "operations were not written, so a cause that is short or small can be missed",
+            CountText(sampled), CountText(static_cast<uint64_t>(records) + sampled)));
   }
   if (const uint64_t lost = count("ring_overwrite") + count("sequence_gap_lost"); lost > 0) {
     add("ring_overwrite", fmt::format("{} operations were lost: what happened in them is not known",
@@ -158,17 +170,17 @@ void AddReasons(const RunData& data, const std::vector<MatchedLane>& matched,
   if (longest == 0) {
     add("no_matched_operations", "no operation was recorded by two ranks of a communicator");
   } else if (longest < kEnough) {
-    add("few_operations",
-        fmt::format("no operation of one size was recorded more than {} times by two ranks of a communicator, "
-                    "which is too few to tell what is normal",
-                    longest));
+    add("few_operations", fmt::format("no operation of one size was recorded more than {} times by "
+                                      "two ranks of a communicator, "
+                                      "which is too few to tell what is normal",
+                                      longest));
   }
 }
 
 }  // namespace
 
-Status FindLoss(Connection& connection, const RunData& data, const std::vector<MatchedLane>& matched,
-                Findings& findings) {
+Status FindLoss(Connection& connection, const RunData& data,
+                const std::vector<MatchedLane>& matched, Findings& findings) {
   TELLTALE_ASSIGN(const auto losses, ReadLosses(connection, data.run));
   AddOverwritten(data, losses, findings);
   if (losses.contains("missing_rank")) AddMissingRanks(data, findings);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Operations that happened and that no record shows: as findings where the job lost them, and as reasons
-// why something is not known where the data cannot be otherwise.
+// Operations that happened and that no record shows: as findings where the job lost them, and as
+// reasons why something is not known where the data cannot be otherwise.
 
 #include "collectives/findings.h"
 #include "collectives/findings_data.h"
@@ -9,7 +9,7 @@
 
 namespace telltale::collectives {
 
-Status FindLoss(Connection& connection, const RunData& data, const std::vector<MatchedLane>& matched,
-                Findings& findings);
+Status FindLoss(Connection& connection, const RunData& data,
+                const std::vector<MatchedLane>& matched, Findings& findings);
 
 }  // namespace telltale::collectives

@@ -76,7 +76,8 @@ class CollectiveMatcher {
       matched_.present[kept++] = matched_.present[i];
     }
     matched_.sequence.resize(kept);
-    for (auto* values : {&matched_.least_us, &matched_.second_us, &matched_.most_us}) values->resize(kept);
+    for (auto* values : {&matched_.least_us, &matched_.second_us, &matched_.most_us})
+      values->resize(kept);
     for (auto* values : {&matched_.last, &matched_.present}) values->resize(kept);
     const double n_ranks = static_cast<double>(data_.communicators[lane_.communicator].n_ranks);
     if (kept > 0) matched_.presence = ranks / static_cast<double>(kept) / n_ranks;
@@ -87,8 +88,9 @@ class CollectiveMatcher {
   MatchedLane matched_;
 };
 
-// Sends and receives count by rank, both together, so the two ends of a transfer have different numbers.
-// In one direction, and where neither end lost records, the k-th send belongs to the k-th receive.
+// Sends and receives count by rank, both together, so the two ends of a transfer have different
+// numbers. In one direction, and where neither end lost records, the k-th send belongs to the k-th
+// receive.
 class TransferMatcher {
  public:
   TransferMatcher(const RunData& data, const Lane& lane) : data_(data), lane_(lane) {}
@@ -133,12 +135,13 @@ class TransferMatcher {
     const double range = static_cast<double>(sequences.back() - sequences.front()) + 1;
     for (size_t i = 0; i < sent.count; ++i) {
       const double progress = (static_cast<double>(sequences[i] - sequences.front()) + 0.5) / range;
-      Add({progress, sequences[i], static_cast<float>(send_times[i]), static_cast<uint16_t>(send)}, send,
-          static_cast<float>(receive_times[i]), receive);
+      Add({progress, sequences[i], static_cast<float>(send_times[i]), static_cast<uint16_t>(send)},
+          send, static_cast<float>(receive_times[i]), receive);
     }
   }
 
-  // Of a few neighbours from both ends, some were waited for: their shortest time is the transfer's.
+  // Of a few neighbours from both ends, some were waited for: their shortest time is the
+  // transfer's.
   void MatchRoughly(size_t send, size_t receive) {
     matched_.exact = false;
     std::vector<Point> points;
@@ -148,16 +151,17 @@ class TransferMatcher {
       const auto times = data_.Times(series);
       const double range = std::max(1.0, static_cast<double>(sequences.back() - sequences.front()));
       for (size_t i = 0; i < series.count; ++i) {
-        points.push_back({static_cast<double>(sequences[i] - sequences.front()) / range, sequences[i],
-                          static_cast<float>(times[i]), static_cast<uint16_t>(slot)});
+        points.push_back({static_cast<double>(sequences[i] - sequences.front()) / range,
+                          sequences[i], static_cast<float>(times[i]), static_cast<uint16_t>(slot)});
       }
     }
     std::sort(points.begin(), points.end(),
               [](const Point& a, const Point& b) { return a.progress < b.progress; });
-    constexpr size_t kNeighbours = 4;
+    constexpr size_t kNeighbours = 6;
     for (size_t i = 0; i + kNeighbours <= points.size(); i += kNeighbours) {
       const auto first = points.begin() + static_cast<std::ptrdiff_t>(i);
-      std::sort(first, first + kNeighbours, [](const Point& a, const Point& b) { return a.time < b.time; });
+      std::sort(first, first + kNeighbours,
+                [](const Point& a, const Point& b) { return a.time < b.time; });
       // The number must be the sender's, if one of its records is among them.
       const auto sent = std::find_if(first, first + kNeighbours,
                                      [&](const Point& point) { return point.slot == send; });
@@ -181,8 +185,9 @@ class TransferMatcher {
   void SortByProgress() {
     std::vector<uint32_t> order(matched_.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return matched_.progress[a] < matched_.progress[b]; });
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return matched_.progress[a] < matched_.progress[b];
+    });
     MatchedLane sorted;
     sorted.exact = matched_.exact;
     for (const uint32_t i : order) {
@@ -212,7 +217,8 @@ std::vector<MatchedLane> MatchLanes(const RunData& data, unsigned threads) {
     for (size_t i = next++; i < data.lanes.size(); i = next++) {
       const Lane& lane = data.lanes[i];
       if (lane.series.size() < 2 || lane.series.size() > kMostRanks) continue;
-      matched[i] = lane.p2p ? TransferMatcher(data, lane).Match() : CollectiveMatcher(data, lane).Match();
+      matched[i] =
+          lane.p2p ? TransferMatcher(data, lane).Match() : CollectiveMatcher(data, lane).Match();
     }
   };
   std::vector<std::thread> others;

@@ -14,10 +14,11 @@ struct MatchedLane {
   std::vector<float> least_us;   // intrinsic time, or an upper bound where ranks are missing
   std::vector<float> second_us;  // the second shortest
   std::vector<float> most_us;
-  std::vector<uint16_t> last;  // place in Lane::series of the rank that came last (the shortest time)
+  std::vector<uint16_t>
+      last;  // place in Lane::series of the rank that came last (the shortest time)
   std::vector<uint16_t> present;  // ranks that recorded it
-  // Of p2p only: how far the sender was, 0 to 1, because each rank counts by itself; and the place in
-  // Lane::series of the sender, whose number `sequence` is.
+  // Of p2p only: how far the sender was, 0 to 1, because each rank counts by itself; and the place
+  // in Lane::series of the sender, whose number `sequence` is.
   std::vector<float> progress;
   std::vector<uint16_t> source;
   double presence = 0;  // mean part of the communicator's ranks that recorded an operation
@@ -27,7 +28,8 @@ struct MatchedLane {
   double Progress(const Lane& lane, size_t i) const {
     if (!progress.empty()) return progress[i];
     const double range = static_cast<double>(lane.last_sequence - lane.first_sequence);
-    return range > 0 ? (static_cast<double>(sequence[i] - lane.first_sequence) + 0.5) / (range + 1) : 0.5;
+    return range > 0 ? (static_cast<double>(sequence[i] - lane.first_sequence) + 0.5) / (range + 1)
+                     : 0.5;
   }
 };
 

@@ -1,8 +1,10 @@
 #include "collectives/findings_merge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 namespace telltale::collectives {
@@ -13,7 +15,8 @@ constexpr double kSlack = 0.04;
 
 template <typename A, typename B>
 bool Overlap(const A& a, const B& b) {
-  return a.first_progress <= b.last_progress + kSlack && b.first_progress <= a.last_progress + kSlack;
+  return a.first_progress <= b.last_progress + kSlack &&
+         b.first_progress <= a.last_progress + kSlack;
 }
 
 // Which communicators an entity is in.
@@ -36,7 +39,11 @@ class LateMerger {
   LateMerger(const RunData& data, const std::vector<MatchedLane>& matched,
              const std::vector<LateCandidate>& candidates, const std::vector<SlowCause>& slow,
              const std::vector<JitterCandidate>& jitter)
-      : data_(data), matched_(matched), slow_(slow), jitter_(jitter), communicators_(CommunicatorsOf(data)) {
+      : data_(data),
+        matched_(matched),
+        slow_(slow),
+        jitter_(jitter),
+        communicators_(CommunicatorsOf(data)) {
     for (uint32_t i = 0; i < data.lanes.size(); ++i) {
       const Lane& lane = data.lanes[i];
       if (!lane.p2p) lanes_of_shape_[ShapeOf(lane)].push_back(i);
@@ -65,7 +72,8 @@ class LateMerger {
       }
     }
     std::vector<LateCause> causes;
-    for (auto& [entity, candidates] : kept) causes.push_back(Cause(entity, false, std::move(candidates)));
+    for (auto& [entity, candidates] : kept)
+      causes.push_back(Cause(entity, false, std::move(candidates)));
     for (auto& [host, candidates] : hosts) {
       const uint32_t first = EntityOf(candidates.front());
       causes.push_back(Cause(first, true, std::move(candidates)));
@@ -81,7 +89,9 @@ class LateMerger {
     const CommunicatorData& communicator = data_.communicators[lane.communicator];
     return {lane.operation, lane.bytes, lane.variant, communicator.n_ranks, communicator.nnodes};
   }
-  uint32_t EntityOf(const LateCandidate& candidate) const { return data_.members[candidate.member].entity; }
+  uint32_t EntityOf(const LateCandidate& candidate) const {
+    return data_.members[candidate.member].entity;
+  }
   uint32_t CommunicatorOf(const LateCandidate& candidate) const {
     return data_.lanes[candidate.lane].communicator;
   }
@@ -89,16 +99,24 @@ class LateMerger {
 
   bool ExplainedByJitter(const LateCandidate& candidate) const {
     constexpr double kUneven = 0.4;
-    constexpr double kFar = 6;  // later than what varies can make it
+    // Later than what varies can make it, over all operations since they last met.
+    constexpr double kFar = 4;
     const uint32_t entity = EntityOf(candidate);
     for (const JitterCandidate& jitter : jitter_) {
       if (!Overlap(jitter, candidate)) continue;
-      if (jitter.entity == entity) {
-        const bool elsewhere = data_.lanes[jitter.lane].communicator != CommunicatorOf(candidate);
-        if (candidate.spread > kUneven || (elsewhere && candidate.margin_us < kFar * jitter.spread_us)) return true;
+      const uint32_t where = data_.lanes[jitter.lane].communicator;
+      const double between = OperationsBetween(jitter.entity, where, candidate);
+      const double reach_us = kFar * std::sqrt(between) * jitter.spread_us;
+      // So do those that wait for it in there, and come to the next communicator with it.
+      const bool elsewhere = where != CommunicatorOf(candidate);
+      const bool waits = elsewhere && IsIn(entity, where);
+      if (jitter.entity == entity || waits) {
+        if (candidate.spread > kUneven || (elsewhere && candidate.margin_us < reach_us))
+          return true;
       }
       // Of two ranks, one that comes early now and then makes the other look late.
-      if (jitter.entity != entity && SizeOf(CommunicatorOf(candidate)) == 2 && IsIn(jitter.entity, CommunicatorOf(candidate))) {
+      if (jitter.entity != entity && SizeOf(CommunicatorOf(candidate)) == 2 &&
+          IsIn(jitter.entity, CommunicatorOf(candidate)) && candidate.margin_us < reach_us) {
         return true;
       }
     }
@@ -134,17 +152,41 @@ class LateMerger {
     return false;
   }
 
-  // In the communicator of all ranks, those of a slow one come last, and one of them alone where the
-  // others' records are lost.
+  // Who comes out of a slow communicator is late in that of all ranks, and who received over a slow
+  // link in any: by what each transfer took longer, at most, times those that there were in
+  // between.
   bool CameOutOfSlowness(const LateCandidate& candidate) const {
-    if (static_cast<int32_t>(CommunicatorOf(candidate)) != data_.world) return false;
-    for (const uint32_t communicator : communicators_[EntityOf(candidate)]) {
-      if (communicator != CommunicatorOf(candidate) && IsSlowThen(communicator, candidate)) return true;
+    constexpr double kSlackFactor = 1.5;
+    const uint32_t entity = EntityOf(candidate);
+    for (const SlowCause& cause : slow_) {
+      if (cause.communicator < 0 || !Overlap(cause, candidate)) continue;
+      const auto communicator = static_cast<uint32_t>(cause.communicator);
+      if (communicator == CommunicatorOf(candidate) || !IsIn(entity, communicator)) continue;
+      const double between = OperationsBetween(entity, communicator, candidate);
+      const bool all_ranks = static_cast<int32_t>(CommunicatorOf(candidate)) == data_.world;
+      if (all_ranks) return true;
+      if (cause.transfers && candidate.margin_us <= kSlackFactor * between * cause.added_us)
+        return true;
     }
     return false;
   }
 
-  // How often a rank came last by as much as the candidate, of the operations that it recorded then.
+  // Of a rank in another communicator, to each of the candidate's.
+  double OperationsBetween(uint32_t entity, uint32_t communicator,
+                           const LateCandidate& candidate) const {
+    uint64_t operations = 0;
+    for (const Lane& lane : data_.lanes) {
+      if (lane.communicator != communicator) continue;
+      for (const SeriesData& series : lane.series) {
+        if (data_.members[series.member].entity == entity) operations += series.count;
+      }
+    }
+    return std::max(1.0, static_cast<double>(operations) /
+                             static_cast<double>(matched_[candidate.lane].size()));
+  }
+
+  // How often a rank came last by as much as the candidate, of the operations that it recorded
+  // then.
   double LateShare(uint32_t entity, uint32_t lane_index, const LateCandidate& candidate) const {
     constexpr double kAlike = 3;
     const Lane& lane = data_.lanes[lane_index];
@@ -155,24 +197,38 @@ class LateMerger {
     }
     if (slot == lane.series.size()) return 0;
     const auto own = data_.Sequences(lane.series[slot]);
+    // Where the candidate's record is lost, another rank looks like the last one.
+    std::span<const uint32_t> candidates;
+    for (const SeriesData& series : lane.series) {
+      if (series.member == candidate.member) candidates = data_.Sequences(series);
+    }
+    const auto has = [](std::span<const uint32_t> sequences, uint32_t sequence) {
+      return std::binary_search(sequences.begin(), sequences.end(), sequence);
+    };
     size_t late = 0;
     size_t recorded = 0;
     for (size_t i = 0; i < matched.size(); ++i) {
       const double progress = matched.Progress(lane, i);
-      if (progress < candidate.first_progress - 1e-6 || progress > candidate.last_progress + 1e-6) continue;
+      if (progress < candidate.first_progress - 1e-6 || progress > candidate.last_progress + 1e-6)
+        continue;
       const bool last = matched.last[i] == slot;
-      if (!last && !std::binary_search(own.begin(), own.end(), matched.sequence[i])) continue;
+      if (!last && !has(own, matched.sequence[i])) continue;
+      if (!candidates.empty() && !has(candidates, matched.sequence[i])) continue;
       ++recorded;
-      late += last && kAlike * (matched.second_us[i] - matched.least_us[i]) >= candidate.margin_us ? 1 : 0;
+      late += last && kAlike * (matched.second_us[i] - matched.least_us[i]) >= candidate.margin_us
+                  ? 1
+                  : 0;
     }
     return recorded == 0 ? 0 : static_cast<double>(late) / static_cast<double>(recorded);
   }
 
   bool IsLateLike(uint32_t entity, const LateCandidate& candidate) const {
-    const double own = static_cast<double>(candidate.hits) / static_cast<double>(candidate.hits + candidate.misses);
+    const double own = static_cast<double>(candidate.hits) /
+                       static_cast<double>(candidate.hits + candidate.misses);
     const auto lanes = lanes_of_shape_.find(ShapeOf(data_.lanes[candidate.lane]));
     return std::any_of(lanes->second.begin(), lanes->second.end(), [&](uint32_t lane) {
-      return IsIn(entity, data_.lanes[lane].communicator) && LateShare(entity, lane, candidate) >= own / 2;
+      return IsIn(entity, data_.lanes[lane].communicator) &&
+             LateShare(entity, lane, candidate) >= own / 2;
     });
   }
 
@@ -181,7 +237,9 @@ class LateMerger {
   Company CompanyOf(const LateCandidate& candidate) const {
     const uint32_t entity = EntityOf(candidate);
     for (const uint32_t communicator : communicators_[entity]) {
-      if (communicator == CommunicatorOf(candidate) || static_cast<int32_t>(communicator) == data_.world) continue;
+      if (communicator == CommunicatorOf(candidate) ||
+          static_cast<int32_t>(communicator) == data_.world)
+        continue;
       size_t others = 0;
       size_t late = 0;
       bool one_host = true;
@@ -189,7 +247,8 @@ class LateMerger {
         if (other == entity) continue;
         ++others;
         late += IsLateLike(other, candidate) ? 1 : 0;
-        one_host = one_host && data_.entities[other].host_index == data_.entities[entity].host_index;
+        one_host =
+            one_host && data_.entities[other].host_index == data_.entities[entity].host_index;
       }
       if (others == 0 || 2 * late < others) continue;
       if (IsSlowThen(communicator, candidate)) return Company::kVictims;
@@ -233,7 +292,8 @@ class LateMerger {
   std::map<uint32_t, std::vector<LateCandidate>> of_entity_;
 };
 
-JitterCause MakeJitterCause(const std::vector<JitterCandidate>& candidates, const std::set<uint32_t>& entities) {
+JitterCause MakeJitterCause(const std::vector<JitterCandidate>& candidates,
+                            const std::set<uint32_t>& entities) {
   JitterCause cause;
   for (const JitterCandidate& candidate : candidates) {
     if (!entities.contains(candidate.entity)) continue;
@@ -246,7 +306,8 @@ JitterCause MakeJitterCause(const std::vector<JitterCandidate>& candidates, cons
 
 }  // namespace
 
-std::vector<JitterCause> MergeJitter(const RunData& data, const std::vector<JitterCandidate>& candidates,
+std::vector<JitterCause> MergeJitter(const RunData& data,
+                                     const std::vector<JitterCandidate>& candidates,
                                      const std::vector<LateCandidate>& late) {
   const auto communicators = CommunicatorsOf(data);
   std::set<std::pair<uint32_t, uint32_t>> varies_in;  // entity, communicator

@@ -1,7 +1,7 @@
 #pragma once
 
-// One verdict for each cause: what several lanes and ranks show of the same cause is put together, and
-// ranks that are late only because something else made them so are left out.
+// One verdict for each cause: what several lanes and ranks show of the same cause is put together,
+// and ranks that are late only because something else made them so are left out.
 
 #include <vector>
 
@@ -28,11 +28,13 @@ struct JitterCause {
   size_t operations = 0;
 };
 
-std::vector<JitterCause> MergeJitter(const RunData& data, const std::vector<JitterCandidate>& candidates,
+std::vector<JitterCause> MergeJitter(const RunData& data,
+                                     const std::vector<JitterCandidate>& candidates,
                                      const std::vector<LateCandidate>& late);
 
 std::vector<LateCause> MergeLate(const RunData& data, const std::vector<MatchedLane>& matched,
-                                 const std::vector<LateCandidate>& candidates, const std::vector<SlowCause>& slow,
+                                 const std::vector<LateCandidate>& candidates,
+                                 const std::vector<SlowCause>& slow,
                                  const std::vector<JitterCandidate>& jitter);
 
 }  // namespace telltale::collectives

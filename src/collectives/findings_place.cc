@@ -19,9 +19,9 @@ struct Path {
   std::vector<uint32_t> units;
   std::vector<int32_t> hosts;
   bool slow = false;
-  bool sound = false;    // would be slow if its link was, and is not
-  double excess = 0;     // of its clearest unit
-  double weight = 0;     // how clear that is
+  bool sound = false;  // would be slow if its link was, and is not
+  double excess = 0;   // of its clearest unit
+  double weight = 0;   // how clear that is
   uint32_t clearest = 0;
 };
 
@@ -35,7 +35,8 @@ struct Hypothesis {
 
 class PlaceSearch {
  public:
-  PlaceSearch(const RunData& data, std::vector<SlowUnit> units) : data_(data), units_(std::move(units)) {}
+  PlaceSearch(const RunData& data, std::vector<SlowUnit> units)
+      : data_(data), units_(std::move(units)) {}
 
   SlowSearch Search() {
     constexpr int kMostCauses = 12;
@@ -73,36 +74,71 @@ class PlaceSearch {
     }
     cause.excess = excesses.size() > 1 ? MedianOf(excesses) : seed.excess;
     cause.log_p = seed.log_p;
+    cause.transfers = data_.lanes[unit.lane].p2p;
+    cause.added_us = std::exp(unit.reference) * std::expm1(seed.excess);
     std::stable_partition(cause.units.begin(), cause.units.end(),
                           [&](uint32_t u) { return u == seed.unit; });
     Subtract(cause, seed);
     if (cause.excess < kLeastRatio) return;
+    if (Absorb(cause)) return;
     if (MayWaitForUnseen(cause, seed)) {
-      const CommunicatorData& communicator = data_.communicators[static_cast<size_t>(cause.communicator)];
+      const CommunicatorData& communicator =
+          data_.communicators[static_cast<size_t>(cause.communicator)];
       found_.not_known.push_back(
           {data_.name, "missing_rank", communicator.name,
-           fmt::format("{} of {} ranks of {} have no records: its operations take longer for a while, but "
-                       "whether it is slow or the others wait for a rank that cannot be seen is not known",
-                       communicator.n_ranks - static_cast<int64_t>(communicator.members.size()),
-                       communicator.n_ranks, communicator.name)});
+           fmt::format(
+               "{} of {} ranks of {} have no records: its operations take longer for a while, but "
+               "whether it is slow or the others wait for a rank that cannot be seen is not known",
+               communicator.n_ranks - static_cast<int64_t>(communicator.members.size()),
+               communicator.n_ranks, communicator.name)});
       return;
     }
     if (const CommunicatorData* other = SoundOnSameRanks(cause)) {
       const std::string& name = data_.communicators[static_cast<size_t>(cause.communicator)].name;
-      found_.not_known.push_back(
-          {data_.name, "contradiction", name,
-           fmt::format("all ranks of {} wait alike for a while, but {}, which has the same ranks and links, is not "
-                       "slow: what they wait for was not recorded",
-                       name, other->name)});
+      found_.not_known.push_back({data_.name, "contradiction", name,
+                                  fmt::format("all ranks of {} wait alike for a while, but {}, "
+                                              "which has the same ranks and links, is not "
+                                              "slow: what they wait for was not recorded",
+                                              name, other->name)});
       return;
     }
     found_.causes.push_back(std::move(cause));
   }
 
-  // If one kind of operation is all that is slow, and another communicator of the same ranks is not,
-  // it isn't the link.
+  // What is left of a cause, because it is not the same everywhere and at its edges, is no second
+  // one.
+  bool Absorb(const SlowCause& cause) {
+    if (cause.communicator >= 0) return false;
+    for (SlowCause& known : found_.causes) {
+      if (known.communicator >= 0) continue;
+      const bool everywhere = known.kind == FindingKind::kCongestion;
+      const bool same_host =
+          cause.host >= 0 && (cause.host == known.host || cause.host == known.other_host);
+      const bool same_other = cause.other_host >= 0 && (cause.other_host == known.host ||
+                                                        cause.other_host == known.other_host);
+      constexpr double kNear = 0.1;
+      const bool same_time = cause.first_progress <= known.last_progress + kNear &&
+                             known.first_progress <= cause.last_progress + kNear;
+      const bool weaker = cause.excess < 1.3 * known.excess;
+      if (!same_time || !weaker || !(everywhere || same_host || same_other)) continue;
+      known.units.insert(known.units.end(), cause.units.begin(), cause.units.end());
+      known.operations += cause.operations;
+      return true;
+    }
+    return false;
+  }
+
+  bool HasSiblings(const SlowCause& cause) const {
+    const SlowUnit& own = units_[cause.clearest.unit];
+    return std::any_of(units_.begin(), units_.end(), [&](const SlowUnit& unit) {
+      return unit.family == own.family && unit.lane != own.lane;
+    });
+  }
+
+  // If one kind of operation is all that is slow, no communicator does the same, and another one of
+  // the same ranks is not slow, it isn't the link.
   const CommunicatorData* SoundOnSameRanks(const SlowCause& cause) const {
-    if (cause.communicator < 0 || cause.units.size() > 1) return nullptr;
+    if (cause.communicator < 0 || cause.units.size() > 1 || HasSiblings(cause)) return nullptr;
     const auto entities = [&](uint32_t communicator) {
       std::set<uint32_t> all;
       for (const uint32_t member : data_.communicators[communicator].members) {
@@ -130,8 +166,8 @@ class PlaceSearch {
     for (uint32_t u = 0; u < units_.size(); ++u) {
       if (units_[u].network != network) continue;
       const Lane& lane = data_.lanes[units_[u].lane];
-      const auto [at, is_new] =
-          index.emplace(std::tuple(lane.communicator, lane.low_rank, lane.high_rank), paths_.size());
+      const auto [at, is_new] = index.emplace(
+          std::tuple(lane.communicator, lane.low_rank, lane.high_rank), paths_.size());
       if (is_new) {
         paths_.emplace_back().communicator = lane.communicator;
         paths_.back().hosts = units_[u].hosts;
@@ -160,8 +196,10 @@ class PlaceSearch {
         path.slow = true;
       } else if (!explained_.contains(u)) {
         // How slow it would be if its link was as slow as the seed's.
-        const double expected = std::log1p(0.8 * units_[u].bandwidth_share * std::expm1(seed.excess));
-        if (expected >= kLeastExcess && excess.mean < expected / 3) against = std::max(against, 1 / error);
+        const double expected =
+            std::log1p(0.8 * units_[u].bandwidth_share * std::expm1(seed.excess));
+        if (expected >= kLeastExcess && excess.mean < expected / 3)
+          against = std::max(against, 1 / error);
       }
     }
     // One lane of several may be slow by chance or for its own reason.
@@ -179,7 +217,8 @@ class PlaceSearch {
     if (hypothesis.communicator >= 0) {
       return path.communicator == static_cast<uint32_t>(hypothesis.communicator);
     }
-    if (hypothesis.other_host >= 0) return touches(hypothesis.host) && touches(hypothesis.other_host);
+    if (hypothesis.other_host >= 0)
+      return touches(hypothesis.host) && touches(hypothesis.other_host);
     if (hypothesis.host >= 0) return touches(hypothesis.host);
     return true;
   }
@@ -219,7 +258,8 @@ class PlaceSearch {
     }
     double best = 0;
     for (const Hypothesis& hypothesis : all) best = std::max(best, hypothesis.Score());
-    std::erase_if(all, [&](const Hypothesis& hypothesis) { return hypothesis.Score() < best - 1e-9; });
+    std::erase_if(all,
+                  [&](const Hypothesis& hypothesis) { return hypothesis.Score() < best - 1e-9; });
     Decide(all, cause);
   }
 
@@ -243,8 +283,10 @@ class PlaceSearch {
     if (!one_communicator) {
       for (const Hypothesis& hypothesis : all) {
         if (hosts == 1 && hypothesis.kind == FindingKind::kSlowHost) chosen = &hypothesis;
-        if (hosts != 1 && pairs == 1 && !congestion && hypothesis.other_host >= 0) chosen = &hypothesis;
-        if (hosts != 1 && congestion && hypothesis.kind == FindingKind::kCongestion) chosen = &hypothesis;
+        if (hosts != 1 && pairs == 1 && !congestion && hypothesis.other_host >= 0)
+          chosen = &hypothesis;
+        if (hosts != 1 && congestion && hypothesis.kind == FindingKind::kCongestion)
+          chosen = &hypothesis;
       }
       cause.hosts_cannot_be_told_apart = hosts > 1;
     }
@@ -276,9 +318,10 @@ class PlaceSearch {
       if (!Covers(cause, path)) continue;
       for (const uint32_t u : path.units) {
         const Excess excess = Between(u, seed);
-        // A communicator's own slowness may hide a common one; a common one leaves what is beyond it.
-        const double explained = cause.communicator >= 0 ? excess.mean
-                                                         : std::min(excess.mean, cause.excess * 1.2);
+        // A communicator's own slowness may hide a common one; a common one leaves what is beyond
+        // it.
+        const double explained =
+            cause.communicator >= 0 ? excess.mean : std::min(excess.mean, cause.excess * 1.2);
         TakeAway(units_[u], seed, std::max(0.0, explained), cause.communicator >= 0);
         explained_.insert(u);
       }
@@ -292,8 +335,8 @@ class PlaceSearch {
     constexpr double kSlack = 0.04;
     const double margin = std::max(kSlack, 1.01 / static_cast<double>(unit.bins.size()));
     for (Bin& bin : unit.bins) {
-      const bool inside = bin.progress >= seed.first_progress - 1e-9 &&
-                          bin.progress <= seed.last_progress + 1e-9;
+      const bool inside =
+          bin.progress >= seed.first_progress - 1e-9 && bin.progress <= seed.last_progress + 1e-9;
       const bool edge = !inside && bin.progress >= seed.first_progress - margin &&
                         bin.progress <= seed.last_progress + margin;
       if (edge || (inside && all)) bin.excess = std::min(bin.excess, 0.0);
@@ -301,7 +344,8 @@ class PlaceSearch {
     }
   }
 
-  // Waiting for a rank that nobody sees adds the same to all sizes; a slow link adds more to larger ones.
+  // Waiting for a rank that nobody sees adds the same to all sizes; a slow link adds more to larger
+  // ones.
   bool MayWaitForUnseen(const SlowCause& cause, const SlowStretch& seed) const {
     if (cause.communicator < 0) return false;
     if (data_.communicators[static_cast<size_t>(cause.communicator)].HasAllRanks()) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -17,6 +18,7 @@ constexpr size_t kFewestIfIncomplete = 8;
 constexpr double kLeastNoise = 0.02;
 constexpr double kDiscoveryRate = 1e-4;
 const double kLeastExcess = std::log(1.08);
+const double kLeastIfLossy = std::log(1.13);
 
 // What must be alike for times to be compared.
 using Family = std::tuple<std::string, uint64_t, std::string, int64_t, uint64_t, bool>;
@@ -24,12 +26,14 @@ using Family = std::tuple<std::string, uint64_t, std::string, int64_t, uint64_t,
 Family FamilyOf(const RunData& data, const SlowUnit& unit) {
   const Lane& lane = data.lanes[unit.lane];
   const CommunicatorData& communicator = data.communicators[lane.communicator];
-  return {lane.operation, lane.bytes, lane.variant, communicator.n_ranks, communicator.nnodes, unit.network};
+  return {lane.operation,       lane.bytes,          lane.variant,
+          communicator.n_ranks, communicator.nnodes, unit.network};
 }
 
 std::vector<int32_t> HostsOf(const RunData& data, const Lane& lane) {
   std::set<int32_t> hosts;
-  for (const SeriesData& series : lane.series) hosts.insert(data.EntityOf(series.member).host_index);
+  for (const SeriesData& series : lane.series)
+    hosts.insert(data.EntityOf(series.member).host_index);
   return {hosts.begin(), hosts.end()};
 }
 
@@ -40,7 +44,8 @@ struct Absence {
 };
 
 // Operations of the lane in which all late ranks were seen, at the times when they were late.
-std::vector<uint32_t> UsableOperations(const RunData& data, const Lane& lane, const MatchedLane& matched,
+std::vector<uint32_t> UsableOperations(const RunData& data, const Lane& lane,
+                                       const MatchedLane& matched,
                                        const std::vector<Absence>& late) {
   std::vector<uint32_t> usable;
   const auto n_ranks = static_cast<uint64_t>(data.communicators[lane.communicator].n_ranks);
@@ -61,6 +66,22 @@ std::vector<uint32_t> UsableOperations(const RunData& data, const Lane& lane, co
   return usable;
 }
 
+// Where records are lost, so is that of the last rank now and then, and the shortest time that is
+// left is one with a wait in it. That does no harm where waits are short: then operations stay like
+// their neighbours.
+bool IsEven(const MatchedLane& matched) {
+  constexpr size_t kReach = 2;
+  constexpr double kMost = 0.08;
+  constexpr double kPart = 0.85;
+  std::vector<double> away, near;
+  for (size_t i = kReach; i + kReach < matched.size(); ++i) {
+    near.assign(matched.least_us.begin() + static_cast<std::ptrdiff_t>(i - kReach),
+                matched.least_us.begin() + static_cast<std::ptrdiff_t>(i + kReach + 1));
+    away.push_back(std::abs(std::log(static_cast<double>(matched.least_us[i]) / MedianOf(near))));
+  }
+  return away.size() >= kFewestIfIncomplete && QuantileOf(away, kPart) < kMost;
+}
+
 // Bins of equal numbers of operations. Where ranks are missing now and then, the shortest times are
 // those in which the last rank was seen.
 void FillBins(const Lane& lane, const MatchedLane& matched, const std::vector<uint32_t>& usable,
@@ -69,6 +90,7 @@ void FillBins(const Lane& lane, const MatchedLane& matched, const std::vector<ui
   const size_t fewest = unit.complete ? 1 : 8;
   const size_t bins = std::clamp<size_t>(count / fewest, 1, kMostBins);
   std::vector<double> logs, residuals;
+  double before = std::numeric_limits<double>::quiet_NaN();
   for (size_t b = 0; b < bins; ++b) {
     Bin bin;
     const size_t first = b * count / bins;
@@ -85,11 +107,13 @@ void FillBins(const Lane& lane, const MatchedLane& matched, const std::vector<ui
     bin.operations = logs.size();
     bin.progress = progress / static_cast<double>(logs.size());
     bin.excess = unit.complete ? MedianOf(logs) : QuantileOf(logs, 0.15);
-    if (first == last) {
-      // Of single operations, the step from one to the next shows the noise.
-      if (b > 0) residuals.push_back((bin.excess - unit.bins.back().excess) / std::sqrt(2.0));
-    } else {
-      for (const double value : values) residuals.push_back(value - bin.excess);
+    for (const double value : values) {
+      // The step from one operation to the next shows the noise.
+      if (unit.complete && !std::isnan(before)) {
+        residuals.push_back((value - before) / std::sqrt(2.0));
+      }
+      if (!unit.complete) residuals.push_back(value - bin.excess);
+      before = value;
     }
     unit.bins.push_back(bin);
   }
@@ -98,7 +122,12 @@ void FillBins(const Lane& lane, const MatchedLane& matched, const std::vector<ui
   // Of incomplete operations only the lower half is sure to be times, and not waits.
   constexpr double kQuantiles = 0.78;  // standard deviations between the quantiles 0.15 and 0.4
   constexpr double kLeastIfIncomplete = 0.035;
-  const double spread = unit.complete ? SpreadAround(residuals, 0) : std::max(kLeastIfIncomplete, QuantileOf(residuals, 0.4) / kQuantiles);
+  constexpr double kLossyNoise = 0.04;
+  constexpr double kRoughNoise = 0.06;
+  const double least = !matched.exact ? kRoughNoise : unit.lossy ? kLossyNoise : 0;
+  const double spread = unit.complete
+                            ? std::max(least, SpreadAround(residuals, 0))
+                            : std::max(kLeastIfIncomplete, QuantileOf(residuals, 0.4) / kQuantiles);
   unit.noise = std::max(gpu_timed ? kLeastNoise : 5 * kLeastNoise, spread);
 }
 
@@ -118,23 +147,26 @@ void SetReference(std::vector<SlowUnit*>& family) {
   }
 }
 
-// Bandwidth decides where the bus bandwidth comes close to the best of the same kind. A host's ranks
-// have a network card each, so the bandwidth of a communicator grows with its ranks on a host.
+// Bandwidth decides where the bus bandwidth comes close to the best of the same kind. A host's
+// ranks have a network card each, so the bandwidth of a communicator grows with its ranks on a
+// host.
 void FindShares(const RunData& data, std::vector<SlowUnit>& units) {
   constexpr uint64_t kLeastBytes = 128 << 10;
   const auto bandwidth = [&](const SlowUnit& unit) {
     const Lane& lane = data.lanes[unit.lane];
     const CommunicatorData& communicator = data.communicators[lane.communicator];
-    const double per_host = lane.p2p ? 1
-                                     : static_cast<double>(communicator.n_ranks) /
-                                           static_cast<double>(std::max<uint64_t>(1, communicator.nnodes));
+    const double per_host =
+        lane.p2p ? 1
+                 : static_cast<double>(communicator.n_ranks) /
+                       static_cast<double>(std::max<uint64_t>(1, communicator.nnodes));
     return lane.bus_bytes / std::exp(unit.reference) / per_host;
   };
   // All transfers of a rank share its card: they are compared with those of like communicators.
   using Kind = std::tuple<bool, bool, int64_t>;
   const auto kind = [&](const SlowUnit& unit) {
     const Lane& lane = data.lanes[unit.lane];
-    return Kind(unit.network, lane.p2p, lane.p2p ? data.communicators[lane.communicator].n_ranks : 0);
+    return Kind(unit.network, lane.p2p,
+                lane.p2p ? data.communicators[lane.communicator].n_ranks : 0);
   };
   std::map<Kind, double> best;
   for (const SlowUnit& unit : units) {
@@ -143,7 +175,8 @@ void FindShares(const RunData& data, std::vector<SlowUnit>& units) {
   }
   for (SlowUnit& unit : units) {
     const double most = best[kind(unit)];
-    if (data.lanes[unit.lane].bytes >= kLeastBytes && most > 0) unit.bandwidth_share = bandwidth(unit) / most;
+    if (data.lanes[unit.lane].bytes >= kLeastBytes && most > 0)
+      unit.bandwidth_share = bandwidth(unit) / most;
   }
 }
 
@@ -166,7 +199,8 @@ SlowStretch SlowestStretch(const SlowUnit& unit) {
   for (size_t b = window.first; b <= window.last; ++b) inside.push_back(unit.bins[b].excess);
   const double half = MedianOf(inside) / 2;
   if (half > kLeastExcess / 2) {
-    for (size_t b = 0; b < above.size(); ++b) above[b] = std::min(unit.bins[b].excess, 4 * half) - half;
+    for (size_t b = 0; b < above.size(); ++b)
+      above[b] = std::min(unit.bins[b].excess, 4 * half) - half;
     window = BestWindow(above);
     if (window.sum <= 0) return stretch;
   }
@@ -178,7 +212,10 @@ SlowStretch SlowestStretch(const SlowUnit& unit) {
   stretch.excess = excess.mean;
   if (stretch.excess < kLeastExcess || excess.operations < kFewestOperations) return stretch;
   // The last rank may be missing in all operations of some bins.
-  if (!unit.complete && excess.bins < 3) return stretch;
+  if (unit.lossy && (stretch.excess < kLeastIfLossy || excess.bins < kFewestOperations ||
+                     excess.operations < 2 * kFewestOperations)) {
+    return stretch;
+  }
   stretch.operations = excess.operations;
   // Operations follow each other on the same link, so that not all of them count.
   constexpr double kMostCounted = 64;
@@ -206,17 +243,20 @@ SlowUnit Together(const std::vector<const SlowUnit*>& siblings) {
   for (const SlowUnit* unit : siblings) {
     noises.push_back(unit->noise);
     for (const Bin& bin : unit->bins) {
-      const size_t b = std::min(kBins - 1, static_cast<size_t>(std::max(0.0, bin.progress) * kBins));
+      const size_t b =
+          std::min(kBins - 1, static_cast<size_t>(std::max(0.0, bin.progress) * kBins));
       all.bins[b].operations += bin.operations;
       sums[b] += bin.excess * static_cast<double>(bin.operations);
     }
   }
   for (size_t b = 0; b < kBins; ++b) {
-    if (all.bins[b].operations > 0) all.bins[b].excess = sums[b] / static_cast<double>(all.bins[b].operations);
+    if (all.bins[b].operations > 0)
+      all.bins[b].excess = sums[b] / static_cast<double>(all.bins[b].operations);
   }
   std::erase_if(all.bins, [](const Bin& bin) { return bin.operations == 0; });
   all.noise = MedianOf(noises);
   all.complete = siblings.front()->complete;
+  all.lossy = siblings.front()->lossy;
   return all;
 }
 
@@ -271,13 +311,18 @@ Excess ExcessIn(const SlowUnit& unit, double first_progress, double last_progres
 std::vector<SlowUnit> MakeUnits(const RunData& data, const std::vector<MatchedLane>& matched,
                                 const std::vector<LateCandidate>& late) {
   constexpr double kSlack = 0.03;
+  constexpr double kComplete = 0.97;
   std::map<uint32_t, std::vector<Absence>> late_in;  // by communicator
   for (const LateCandidate& candidate : late) {
     late_in[data.lanes[candidate.lane].communicator].push_back(
         {candidate.member, candidate.first_progress - kSlack, candidate.last_progress + kSlack});
   }
   std::vector<SlowUnit> units;
-  std::map<Family, bool> complete;
+  struct Lanes {
+    size_t all = 0, usable = 0;  // usable: complete, or nothing changes if they are not
+    bool AreComplete() const { return 10 * usable >= 9 * all; }
+  };
+  std::map<Family, Lanes> families_of;
   for (uint32_t i = 0; i < data.lanes.size(); ++i) {
     const Lane& lane = data.lanes[i];
     const CommunicatorData& communicator = data.communicators[lane.communicator];
@@ -286,9 +331,10 @@ std::vector<SlowUnit> MakeUnits(const RunData& data, const std::vector<MatchedLa
     unit.lane = i;
     unit.hosts = HostsOf(data, lane);
     unit.network = lane.p2p ? unit.hosts.size() > 1 : communicator.Crosses();
-    // Siblings are measured alike: if one is incomplete, as if all were.
-    const auto [family, is_new] = complete.emplace(FamilyOf(data, unit), true);
-    family->second = family->second && matched[i].presence > 0.97;
+    // Siblings are measured alike.
+    Lanes& siblings = families_of[FamilyOf(data, unit)];
+    ++siblings.all;
+    siblings.usable += matched[i].presence > kComplete || IsEven(matched[i]) ? 1 : 0;
     units.push_back(std::move(unit));
   }
   for (SlowUnit& unit : units) {
@@ -296,8 +342,10 @@ std::vector<SlowUnit> MakeUnits(const RunData& data, const std::vector<MatchedLa
     const Lane& lane = data.lanes[i];
     const CommunicatorData& communicator = data.communicators[lane.communicator];
     unit.unseen = !lane.p2p && static_cast<int64_t>(lane.series.size()) < communicator.n_ranks;
-    unit.complete = complete[FamilyOf(data, unit)];
-    const std::vector<uint32_t> usable = UsableOperations(data, lane, matched[i], late_in[lane.communicator]);
+    unit.complete = families_of[FamilyOf(data, unit)].AreComplete();
+    unit.lossy = !unit.complete || matched[i].presence <= kComplete;
+    const std::vector<uint32_t> usable =
+        UsableOperations(data, lane, matched[i], late_in[lane.communicator]);
     if (usable.size() < (unit.complete ? kFewestOperations : kFewestIfIncomplete)) continue;
     unit.operations = usable.size();
     FillBins(lane, matched[i], usable, unit);

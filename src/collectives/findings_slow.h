@@ -1,7 +1,8 @@
 #pragma once
 
-// What takes longer than it should though nobody is waited for: intrinsic times against the same lane's
-// past and against its siblings (the same operation and size on communicators of the same shape).
+// What takes longer than it should though nobody is waited for: intrinsic times against the same
+// lane's past and against its siblings (the same operation and size on communicators of the same
+// shape).
 
 #include <cstdint>
 #include <vector>
@@ -24,8 +25,9 @@ struct SlowUnit {
   uint32_t family = 0;  // the same for siblings
   bool network = false;
   double bandwidth_share = 0;  // how much of its time bandwidth decides, at least: 0 to 1
-  bool complete = true;  // all ranks recorded almost all operations
-  bool unseen = false;    // ranks of it have no file, so somebody unseen may be waited for
+  bool lossy = false;          // records of it were lost
+  bool complete = true;        // all ranks recorded almost all operations
+  bool unseen = false;         // ranks of it have no file, so somebody unseen may be waited for
   std::vector<int32_t> hosts;
   std::vector<Bin> bins;
   double reference = 0;  // log us
@@ -47,8 +49,8 @@ struct SlowStretch {
   double first_progress = 0, last_progress = 0;
 };
 
-// The clearest stretch of each unit that stands the tests, over all units. If there is none, siblings are
-// taken together: what is too little to see in one of them may be clear in all.
+// The clearest stretch of each unit that stands the tests, over all units. If there is none,
+// siblings are taken together: what is too little to see in one of them may be clear in all.
 std::vector<SlowStretch> FindSlowStretches(const std::vector<SlowUnit>& units);
 
 // The mean excess of a unit between two moments, and the number of operations that it rests on.

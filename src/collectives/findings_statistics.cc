@@ -25,7 +25,8 @@ double LowMode(std::vector<double> values, double width) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
   // Two values may be lower by chance.
-  double center = values[std::max(values.size() / 10, std::min<size_t>(2, (values.size() - 1) / 2))];
+  double center =
+      values[std::max(values.size() / 10, std::min<size_t>(2, (values.size() - 1) / 2))];
   constexpr int kMostRounds = 20;
   for (int round = 0; round < kMostRounds; ++round) {
     const auto low = std::lower_bound(values.begin(), values.end(), center - width);

@@ -34,8 +34,8 @@ double LogChoose(double n, double k);
 // log of the probability that a standard normal number is above z.
 double LogNormalTail(double z);
 
-// Benjamini and Hochberg, 1995: the largest log p that counts as a discovery among `tests` tests of which
-// the smallest are given, at false discovery rate `rate`; -infinity for none.
+// Benjamini and Hochberg, 1995: the largest log p that counts as a discovery among `tests` tests of
+// which the smallest are given, at false discovery rate `rate`; -infinity for none.
 double DiscoveryThreshold(std::vector<double> log_p, double tests, double rate);
 
 }  // namespace telltale::collectives

@@ -43,23 +43,27 @@ std::string Sentence(const Finding& finding) {
   const double ratio = finding.effect.ratio.value_or(1);
   switch (finding.kind) {
     case FindingKind::kLateRank:
-      return fmt::format("{} comes {} late to {}{}: the other ranks wait for it ({:.2f} times the time)", Who(where),
-                         DurationText(added), where.communicator, Since(finding), ratio);
+      return fmt::format(
+          "{} comes {} late to {}{}: the other ranks wait for it ({:.2f} times the time)",
+          Who(where), DurationText(added), where.communicator, Since(finding), ratio);
     case FindingKind::kSlowLink:
     case FindingKind::kSlowCommunicator:
       if (!where.other_host.empty()) {
-        return fmt::format("what runs between {} and {} takes {:.2f} times as long (+{}){}", where.host,
-                           where.other_host, ratio, DurationText(added), Since(finding));
+        return fmt::format("what runs between {} and {} takes {:.2f} times as long (+{}){}",
+                           where.host, where.other_host, ratio, DurationText(added),
+                           Since(finding));
       }
-      return fmt::format("{} takes {:.2f} times as long (+{}){}; nobody is waited for",
-                         where.communicator.empty() ? "a group of communicators" : where.communicator, ratio,
-                         DurationText(added), Since(finding));
+      return fmt::format(
+          "{} takes {:.2f} times as long (+{}){}; nobody is waited for",
+          where.communicator.empty() ? "a group of communicators" : where.communicator, ratio,
+          DurationText(added), Since(finding));
     case FindingKind::kSlowHost:
-      return fmt::format("all network communication through {} takes {:.2f} times as long (+{}){}", where.host,
-                         ratio, DurationText(added), Since(finding));
+      return fmt::format("all network communication through {} takes {:.2f} times as long (+{}){}",
+                         where.host, ratio, DurationText(added), Since(finding));
     case FindingKind::kCongestion:
-      return fmt::format("network communication everywhere takes {:.2f} times as long (+{}), for example {}{}",
-                         ratio, DurationText(added), where.communicator, Since(finding));
+      return fmt::format(
+          "network communication everywhere takes {:.2f} times as long (+{}), for example {}{}",
+          ratio, DurationText(added), where.communicator, Since(finding));
     case FindingKind::kJitter:
       return fmt::format("the arrival of {} varies {:.1f} times as much as normal (by {}){}",
                          Who(where).empty() ? "all ranks" : Who(where), ratio, DurationText(added),
@@ -82,9 +86,10 @@ std::string RoundedOrNull(const std::optional<double>& value, int digits) {
 }
 
 std::string EvidenceJson(const EvidenceRow& row) {
-  return fmt::format(R"({{"table":{},"row":{},"source":{},"position":{},"role":{},"exec_time_ns":{:.0f}}})",
-                     JsonString(row.table), JsonString(row.row), TextOrNull(row.source), row.position,
-                     JsonString(row.role), row.exec_time_ns);
+  return fmt::format(
+      R"({{"table":{},"row":{},"source":{},"position":{},"role":{},"exec_time_ns":{:.0f}}})",
+      JsonString(row.table), JsonString(row.row), TextOrNull(row.source), row.position,
+      JsonString(row.role), row.exec_time_ns);
 }
 
 std::string FindingJson(const Finding& finding) {
@@ -93,22 +98,24 @@ std::string FindingJson(const Finding& finding) {
       R"({{"kind":"{}","run":{},"where":{{"communicator":{},"communicator_key":{},"rank":{},"global_rank":{},)"
       R"("host":{},"other_host":{},"process":{},"gpu":{},"operation":{}}},)",
       KindName(finding.kind), JsonString(finding.run), TextOrNull(where.communicator),
-      NumberOrNull(where.communicator_key), NumberOrNull(where.rank), NumberOrNull(where.global_rank),
-      TextOrNull(where.host), TextOrNull(where.other_host), NumberOrNull(where.process), NumberOrNull(where.gpu),
-      TextOrNull(where.operation));
+      NumberOrNull(where.communicator_key), NumberOrNull(where.rank),
+      NumberOrNull(where.global_rank), TextOrNull(where.host), TextOrNull(where.other_host),
+      NumberOrNull(where.process), NumberOrNull(where.gpu), TextOrNull(where.operation));
   json += fmt::format(
       R"("range":{{"first_sequence":{},"last_sequence":{},"start_ns":{},"end_ns":{}}},)"
       R"("effect":{{"ratio":{},"added_ns":{}}},"confidence":{:.3f},"operations":{},"evidence":[)",
       NumberOrNull(finding.range.first_sequence), NumberOrNull(finding.range.last_sequence),
       NumberOrNull(finding.range.start_ns), NumberOrNull(finding.range.end_ns),
-      RoundedOrNull(finding.effect.ratio, 4), RoundedOrNull(finding.effect.added_ns, 0), finding.confidence,
-      finding.operations);
+      RoundedOrNull(finding.effect.ratio, 4), RoundedOrNull(finding.effect.added_ns, 0),
+      finding.confidence, finding.operations);
   for (size_t i = 0; i < finding.evidence.size(); ++i) {
     json += (i > 0 ? "," : "") + EvidenceJson(finding.evidence[i]);
   }
   json += "],\"also\":[";
-  for (size_t i = 0; i < finding.also.size(); ++i) json += (i > 0 ? "," : "") + JsonString(finding.also[i]);
-  return json + fmt::format(R"(],"note":{},"text":{}}})", TextOrNull(finding.note), JsonString(finding.text));
+  for (size_t i = 0; i < finding.also.size(); ++i)
+    json += (i > 0 ? "," : "") + JsonString(finding.also[i]);
+  return json + fmt::format(R"(],"note":{},"text":{}}})", TextOrNull(finding.note),
+                            JsonString(finding.text));
 }
 
 }  // namespace
@@ -127,11 +134,12 @@ std::string FindingsJson(const Findings& findings, const std::string& extra) {
   json += "],\"not_known\":[";
   for (size_t i = 0; i < findings.not_known.size(); ++i) {
     const NotKnown& not_known = findings.not_known[i];
-    json += fmt::format(R"({}{{"run":{},"reason":{},"communicator":{},"text":{}}})", i > 0 ? "," : "",
-                        JsonString(not_known.run), JsonString(not_known.reason), TextOrNull(not_known.communicator),
-                        JsonString(not_known.text));
+    json += fmt::format(R"({}{{"run":{},"reason":{},"communicator":{},"text":{}}})",
+                        i > 0 ? "," : "", JsonString(not_known.run), JsonString(not_known.reason),
+                        TextOrNull(not_known.communicator), JsonString(not_known.text));
   }
-  return json + fmt::format(R"(],"records":{},"operations":{}{}}})", findings.records, findings.operations, extra);
+  return json + fmt::format(R"(],"records":{},"operations":{}{}}})", findings.records,
+                            findings.operations, extra);
 }
 
 }  // namespace telltale::collectives

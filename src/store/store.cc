@@ -158,7 +158,8 @@ Status Store::CheckSchema() {
                 path_, *version, kSchemaVersion);
   }
   if (*version < kSchemaVersion) {
-    // No release has written one; from the first release on, older schemas are brought forward here.
+    // No release has written one; from the first release on, older schemas are brought forward
+    // here.
     return Fail(
         "store {} has schema {} of a development version, this telltale needs {}; ingest the files "
         "again into a new store",

@@ -20,17 +20,25 @@ Cell CellOf(const std::string& text) { return text.empty() ? Cell() : Cell(text)
 
 Table TableOf(const Findings& findings) {
   Table table;
-  table.columns = {{"kind", "VARCHAR"},           {"communicator", "VARCHAR"}, {"rank", "BIGINT"},
-                   {"global_rank", "BIGINT"},     {"host", "VARCHAR"},         {"operation", "VARCHAR"},
-                   {"first_sequence", "UBIGINT"}, {"last_sequence", "UBIGINT"}, {"ratio", "DOUBLE"},
-                   {"added_us", "DOUBLE"},        {"confidence", "DOUBLE"},    {"operations", "UBIGINT"},
+  table.columns = {{"kind", "VARCHAR"},
+                   {"communicator", "VARCHAR"},
+                   {"rank", "BIGINT"},
+                   {"global_rank", "BIGINT"},
+                   {"host", "VARCHAR"},
+                   {"operation", "VARCHAR"},
+                   {"first_sequence", "UBIGINT"},
+                   {"last_sequence", "UBIGINT"},
+                   {"ratio", "DOUBLE"},
+                   {"added_us", "DOUBLE"},
+                   {"confidence", "DOUBLE"},
+                   {"operations", "UBIGINT"},
                    {"text", "VARCHAR"}};
   for (const Finding& finding : findings.findings) {
     const auto& where = finding.where;
-    const std::string host =
-        where.other_host.empty() ? where.host : fmt::format("{} - {}", where.host, where.other_host);
-    const Cell added =
-        finding.effect.added_ns ? Cell(*finding.effect.added_ns / 1000) : Cell();
+    const std::string host = where.other_host.empty()
+                                 ? where.host
+                                 : fmt::format("{} - {}", where.host, where.other_host);
+    const Cell added = finding.effect.added_ns ? Cell(*finding.effect.added_ns / 1000) : Cell();
     table.rows.push_back({std::string(KindName(finding.kind)), CellOf(where.communicator),
                           CellOf(where.rank), CellOf(where.global_rank), CellOf(host),
                           CellOf(where.operation), CellOf(finding.range.first_sequence),
@@ -48,7 +56,8 @@ void PrintSentences(const Findings& findings, const GlobalOptions& global) {
     for (size_t i = 0; i < finding.evidence.size() && i < 2; ++i) {
       const auto& row = finding.evidence[i];
       if (row.source.empty()) continue;
-      fmt::print("{} {}:{} ({})", i == 0 ? "; see" : ",", Visible(row.source), row.position, row.role);
+      fmt::print("{} {}:{} ({})", i == 0 ? "; see" : ",", Visible(row.source), row.position,
+                 row.role);
     }
     fmt::print("\n");
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// `telltale collectives findings`, which has its own options beside those of `telltale collectives`.
+// `telltale collectives findings`, which has its own options beside those of `telltale
+// collectives`.
 
 #include <string>
 

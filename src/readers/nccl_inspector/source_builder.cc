@@ -181,13 +181,16 @@ void SourceBuilder::EndDumps() {
   for (SequenceTracker& tracker : data_.trackers) MergeRuns(tracker.runs);
   // A full ring shows as a size that no dump exceeds and that comes again, or that rings have.
   constexpr uint32_t kSmallestUsualRing = 16;
+  // Dumps of a few records are alike because little happens between two of them.
+  constexpr uint32_t kSmallestRing = 8;
   for (RingState& ring : data_.rings) {
     EndDump(ring);
     if (ring.first_dump_records) CountDump(ring, *ring.first_dump_records, 1);
     ring.first_dump_records.reset();
     const bool usual_size =
         ring.largest_dump >= kSmallestUsualRing && std::has_single_bit(ring.largest_dump);
-    const bool is_ring_size = ring.largest_dumps >= 2 || usual_size;
+    const bool comes_again = ring.largest_dump >= kSmallestRing && ring.largest_dumps >= 2;
+    const bool is_ring_size = comes_again || usual_size;
     for (const RingState::DumpStart& start : ring.dump_starts) {
       if (!is_ring_size || start.dump_records != ring.largest_dump) continue;
       std::vector<SequenceRun>& runs = data_.trackers[start.tracker].runs;
