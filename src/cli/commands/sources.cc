@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/store_access.h"
 #include "readers/nccl_inspector/loss_kinds.h"
+#include "readers/trace/loss_effects.h"
 #include "store/query.h"
 
 namespace telltale::cli {
@@ -22,7 +23,7 @@ std::string EffectOf(const std::string& kind) {
   for (const nccl_inspector::LossKind* known : nccl_inspector::AllLossKinds()) {
     if (kind == known->name) return known->effect;
   }
-  return {};
+  return std::string(trace::LossEffect(kind));
 }
 
 size_t ColumnOf(const Table& table, std::string_view name) {
