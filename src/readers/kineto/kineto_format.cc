@@ -100,7 +100,8 @@ Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceR
   if (trace::IsKnownSource(options_, row, report)) return {};
   BuiltTrace built = BuildTrace(std::move(*parts), splitter.Members(), file.path);
   AddWholeFileLosses(splitter, row.damage, built.data);
-  return trace::StoreTrace(*writer_, row, built.data, built.tolerance_ns, report);
+  return trace::StoreTrace(*writer_, row, built.data, std::move(built.order), built.tolerance_ns,
+                           report);
 }
 
 Status KinetoWorker::IngestLarge(const SourceFile& file, SourceReport& report) {

@@ -97,7 +97,8 @@ class Builder {
   void MoveFlows();
   void ApplyNamings();
   void ApplyBase(int64_t base_ns);
-  void RemoveDuplicates();
+  void Remove(const std::vector<uint32_t>& doomed);
+  std::vector<uint32_t> OrderWithoutDuplicates();
   void AddLosses();
   int64_t Tolerance() const;
 
@@ -108,7 +109,6 @@ class Builder {
   std::vector<RangeEdge> edges_;
   std::vector<Naming> namings_;
   std::array<LossCount, kEventLosses> losses_;
-  std::vector<uint32_t> doomed_;  // events to take out
 };
 
 uint32_t Builder::NumberOfTrack(const TrackKey& key) {
@@ -138,12 +138,16 @@ void Builder::Join(TracePart& part) {
   for (const std::string& name : part.names.texts()) names.push_back(NumberOfName(name));
   for (const TrackKey& key : part.tracks) tracks.push_back(NumberOfTrack(key));
   const auto first_event = static_cast<uint32_t>(data_.events.size());
-  data_.events.reserve(data_.events.size() + part.events.size());
   for (Event& event : part.events) {
     event.name = names[event.name];
     event.track = tracks[event.track];
-    data_.events.push_back(event);
   }
+  if (data_.events.empty()) {
+    data_.events = std::move(part.events);
+  } else {
+    data_.events.insert(data_.events.end(), part.events.begin(), part.events.end());
+  }
+  part.events = {};
   const auto move_rows = [&](auto& from, auto& to) {
     for (auto& row : from) {
       row.event += first_event;
@@ -306,48 +310,23 @@ void Builder::ApplyBase(int64_t base_ns) {
     time_ns = moved;
     return true;
   };
-  for (Event& event : data_.events) {
-    if (!apply(event.start_ns, event.duration_ns)) {
-      losses_[static_cast<size_t>(EventLoss::kInvalidTime)].Add(event.position);
-      event.track = trace::kNoEvent;  // taken out with the duplicates
-    }
+  std::vector<uint32_t> doomed;
+  for (uint32_t i = 0; i < data_.events.size(); ++i) {
+    Event& event = data_.events[i];
+    if (apply(event.start_ns, event.duration_ns)) continue;
+    losses_[static_cast<size_t>(EventLoss::kInvalidTime)].Add(event.position);
+    doomed.push_back(i);
   }
+  Remove(doomed);
   std::erase_if(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
   std::erase_if(data_.counters,
                 [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
 }
 
-// The same event twice: Kineto writes some metadata spans so, and joined files hold more. Events
-// without any id may be equal and yet be two, so they are kept.
-void Builder::RemoveDuplicates() {
-  std::vector<uint32_t> order;
-  for (uint32_t i = 0; i < data_.events.size(); ++i) {
-    const Event& event = data_.events[i];
-    if (event.correlation != trace::kNoCorrelation || event.external_id != trace::kNoCorrelation) {
-      order.push_back(i);
-    }
-  }
-  const auto key_of = [&](uint32_t index) {
-    const Event& event = data_.events[index];
-    return std::tie(event.correlation, event.external_id, event.start_ns, event.duration_ns,
-                    event.track, event.name, event.kind);
-  };
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return std::tuple_cat(key_of(a), std::tie(data_.events[a].position)) <
-           std::tuple_cat(key_of(b), std::tie(data_.events[b].position));
-  });
-  for (size_t i = 1; i < order.size(); ++i) {
-    Event& event = data_.events[order[i]];
-    if (event.track == trace::kNoEvent || key_of(order[i - 1]) != key_of(order[i])) continue;
-    losses_[static_cast<size_t>(EventLoss::kDuplicate)].Add(event.position);
-    doomed_.push_back(order[i]);
-  }
-  for (uint32_t i = 0; i < data_.events.size(); ++i) {
-    if (data_.events[i].track == trace::kNoEvent) doomed_.push_back(i);
-  }
-  if (doomed_.empty()) return;
+void Builder::Remove(const std::vector<uint32_t>& doomed) {
+  if (doomed.empty()) return;
   std::vector<uint32_t> new_index(data_.events.size());
-  for (const uint32_t index : doomed_) new_index[index] = trace::kNoEvent;
+  for (const uint32_t index : doomed) new_index[index] = trace::kNoEvent;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < data_.events.size(); ++i) {
     if (new_index[i] == trace::kNoEvent) continue;
@@ -365,6 +344,50 @@ void Builder::RemoveDuplicates() {
   renumber(data_.memory);
   renumber(data_.communications);
   renumber(data_.waits);
+}
+
+// The same event twice: Kineto writes some metadata spans so, and joined files hold more. Events
+// without any id may be equal and yet be two, so they are kept.
+std::vector<uint32_t> Builder::OrderWithoutDuplicates() {
+  std::vector<uint32_t> order = trace::OrderOf(data_);
+  std::vector<uint32_t> doomed;
+  std::vector<std::tuple<uint64_t, uint64_t, uint32_t, trace::EventKind, uint64_t, uint32_t>> group;
+  const auto same_time = [&](uint32_t a, uint32_t b) {
+    const Event& left = data_.events[a];
+    const Event& right = data_.events[b];
+    return left.track == right.track && left.start_ns == right.start_ns &&
+           left.duration_ns == right.duration_ns;
+  };
+  for (size_t begin = 0; begin < order.size();) {
+    size_t end = begin + 1;
+    while (end < order.size() && same_time(order[begin], order[end])) ++end;
+    group.clear();
+    for (size_t i = begin; i < end && end - begin > 1; ++i) {
+      const Event& event = data_.events[order[i]];
+      if (event.correlation == trace::kNoCorrelation &&
+          event.external_id == trace::kNoCorrelation) {
+        continue;
+      }
+      group.emplace_back(event.correlation, event.external_id, event.name, event.kind,
+                         event.position, order[i]);
+    }
+    std::sort(group.begin(), group.end());
+    for (size_t i = 1; i < group.size(); ++i) {
+      const auto& [correlation, external_id, name, kind, position, index] = group[i];
+      const auto& before = group[i - 1];
+      if (std::tie(correlation, external_id, name, kind) !=
+          std::tie(std::get<0>(before), std::get<1>(before), std::get<2>(before),
+                   std::get<3>(before))) {
+        continue;
+      }
+      losses_[static_cast<size_t>(EventLoss::kDuplicate)].Add(position);
+      doomed.push_back(index);
+    }
+    begin = end;
+  }
+  if (doomed.empty()) return order;
+  Remove(doomed);
+  return trace::OrderOf(data_);
 }
 
 void Builder::AddLosses() {
@@ -397,7 +420,7 @@ BuiltTrace Builder::Build(std::vector<TracePart> parts, std::string_view json,
   BuiltTrace built;
   built.tolerance_ns = Tolerance();
   if (members.base_ns) ApplyBase(*members.base_ns);
-  RemoveDuplicates();
+  built.order = OrderWithoutDuplicates();
   AddLosses();
   data_.rank = members.rank;
   data_.world_size = members.world_size;

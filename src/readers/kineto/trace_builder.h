@@ -14,7 +14,8 @@ namespace telltale::kineto {
 
 struct BuiltTrace {
   trace::TraceData data;
-  int64_t tolerance_ns = 0;  // by which a child may end after its parent
+  std::vector<uint32_t> order;  // of the events: trace::OrderOf
+  int64_t tolerance_ns = 0;     // by which a child may end after its parent
 };
 
 // Empties the parts. `members` is a JSON object (TraceSplitter::Members).

@@ -75,7 +75,7 @@ class NsightWorker : public SourceWorker {
       report.message = data.error().message;
       return {};
     }
-    return trace::StoreTrace(*writer_, row, *data, 0, report);
+    return trace::StoreTrace(*writer_, row, *data, trace::OrderOf(*data), 0, report);
   }
 
   std::unique_ptr<trace::TraceWriter> writer_;

@@ -33,6 +33,11 @@ struct CallChain {
   uint64_t given_up = 0;               // events with too many open ones around them
 };
 
+// All events by track, start, longer first, position.
+std::vector<uint32_t> OrderOf(const TraceData& data);
+
 CallChain LinkCallChain(const TraceData& data, int64_t tolerance_ns);
+// The same with an order that is known.
+CallChain LinkCallChain(const TraceData& data, std::vector<uint32_t> order, int64_t tolerance_ns);
 
 }  // namespace telltale::trace

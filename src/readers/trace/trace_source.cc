@@ -12,13 +12,13 @@ bool IsKnownSource(const WorkerOptions& options, const SourceRow& row, SourceRep
   return true;
 }
 
-Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data, int64_t tolerance_ns,
-                  SourceReport& report) {
+Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,
+                  std::vector<uint32_t> order, int64_t tolerance_ns, SourceReport& report) {
   if (data.events.size() >= std::numeric_limits<uint32_t>::max()) {
     report.message = "more than 4.29 billion events in one file";
     return {};
   }
-  const CallChain chain = LinkCallChain(data, tolerance_ns);
+  const CallChain chain = LinkCallChain(data, std::move(order), tolerance_ns);
   const auto note = [&](const char* kind, uint64_t count, const char* detail) {
     if (count > 0) data.losses.push_back({kind, "note", count, 0, detail});
   };
