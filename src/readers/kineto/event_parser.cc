@@ -128,6 +128,13 @@ std::string_view* ArgumentOf(std::string_view key, Arguments& arguments) {
       {"Rank", &Arguments::rank},
       {"Seq", &Arguments::sequence},
   };
+  // Most arguments are others, and most of those have another length.
+  static constexpr uint64_t kLengths = [] {
+    uint64_t lengths = 0;
+    for (const Known& known : kKnown) lengths |= uint64_t{1} << known.key.size();
+    return lengths;
+  }();
+  if (key.size() >= 64 || (kLengths >> key.size() & 1) == 0) return nullptr;
   for (const Known& known : kKnown) {
     if (known.key.size() == key.size() && known.key == key) return &(arguments.*known.member);
   }

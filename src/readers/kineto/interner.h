@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <xxhash.h>
+
 namespace telltale::kineto {
 
 class Interner {
@@ -25,8 +27,12 @@ class Interner {
   const std::deque<std::string>& texts() const { return texts_; }
 
  private:
+  // Names of kernels run to thousands of bytes: the library's hash is a tenth as fast.
+  struct Hash {
+    size_t operator()(std::string_view text) const { return XXH3_64bits(text.data(), text.size()); }
+  };
   std::deque<std::string> texts_;  // keeps its elements in place
-  std::unordered_map<std::string_view, uint32_t> numbers_;
+  std::unordered_map<std::string_view, uint32_t, Hash> numbers_;
 };
 
 }  // namespace telltale::kineto
