@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "readers/kineto/json_cursor.h"
+#include "readers/trace/call_chain.h"
 
 namespace telltale::kineto {
 namespace {
