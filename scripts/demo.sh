@@ -1,6 +1,6 @@
 #!/bin/sh
 # Simulates a training job with three faults, ingests its NCCL Inspector logs, and shows what Telltale
-# finds. All that it writes is under build/demo.
+# finds; then a profile of training steps. All that it writes is under build/demo.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -29,5 +29,12 @@ sample=../shared/samples/inspector/json-2.30.7-train-2x8
 show --store $store sources
 show --store $store losses
 show --store $store collectives summary
+show --store $store collectives findings
+
+# A profile as PyTorch's profiler writes it, for the other question: what happened in a step, and why.
+show --quiet simulate profile --out $demo/trace.json --layers 4 --steps 3
+show --store $store ingest --run profile $demo/trace.json
+show --store $store chain --run profile --step 1 --kinds range,operator,communication,kernel --min-us 10
+show --store $store overlap --run profile
 echo
 echo "The store is $store: open it with telltale, or with any DuckDB client."

@@ -1,6 +1,7 @@
 // `telltale chain`: the call chain of a step as a tree.
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/json_text.h"
 #include "cli/commands/list.h"
@@ -221,6 +222,7 @@ void RunChain(const ChainCommand& options, const GlobalOptions& global) {
   if (global.format != Format::kTable) return PrintRows(events, times, chain, global);
   PrintTree(events, times, chain, root);
   if (chain.hidden > 0 && !global.quiet) {
+    (void)std::fflush(stdout);
     fmt::print(stderr, "{} events are not shown (--depth, --min-us, --kinds)\n", chain.hidden);
   }
 }
