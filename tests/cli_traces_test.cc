@@ -87,8 +87,8 @@ TEST_F(CliTraces, TablesAnswer) {
   const Outcome compared = Run({"--json", "compare", "old", "new", "--top", "3"});
   const Json json(compared.out);
   ASSERT_TRUE(json.valid());
-  EXPECT_EQ(json.Size("/rows"), 3U);
-  EXPECT_TRUE(json.Has("/rows/0/time_a_ns_per_step"));
+  EXPECT_EQ(json.Size("/compare"), 3U);
+  EXPECT_TRUE(json.Has("/compare/0/time_a_ns_per_step"));
 }
 
 TEST_F(CliTraces, PerfettoGetsAFile) {

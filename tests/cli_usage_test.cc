@@ -282,13 +282,29 @@ TEST_F(CliTest, LossesHaveTheirShape) {
   }
 }
 
-TEST_F(CliTest, ARunThatIsNotThereGivesNoRows) {
-  for (const std::string command : {"losses", "collectives"}) {
-    Strings arguments = {"--store", store_, "--format", "csv", command, "--run", "nosuch"};
-    if (command == "collectives") arguments.emplace_back("summary");
+TEST_F(CliTest, ARunThatIsNotThereIsNoAnswer) {
+  const Outcome losses =
+      Telltale({"--store", store_, "--format", "csv", "losses", "--run", "nosuch"});
+  EXPECT_EQ(losses.code, 0);
+  EXPECT_EQ(std::count(losses.out.begin(), losses.out.end(), '\n'), 1) << losses.out;
+  for (const Strings& words : {Strings{"summary", "--run", "nosuch"}, Strings{"compare", "a", "b"},
+                               Strings{"findings", "--run", "nosuch"}}) {
+    Strings arguments = {"--store", store_, "collectives"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
     const Outcome outcome = Telltale(arguments);
-    EXPECT_EQ(outcome.code, 0);
-    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_NE(outcome.err.find("there is no run"), std::string::npos) << outcome.err;
+  }
+}
+
+// A filter that an answer would not heed is refused, not passed over.
+TEST_F(CliTest, FiltersThatWouldNotBeHeededAreRefused) {
+  for (const Strings& words :
+       {Strings{"findings", "--rank", "3"}, Strings{"findings", "5"},
+        Strings{"coverage", "--comm", "WORLD"}, Strings{"bandwidth", "--fail-on", "finding"}}) {
+    Strings arguments = {"--store", store_, "collectives"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    EXPECT_EQ(Telltale(arguments).code, 2) << words[0];
   }
 }
 

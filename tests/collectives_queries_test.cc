@@ -161,6 +161,7 @@ TEST_F(CollectivesQueries, SayWhatTheySaid) {
 // With a time filter that leaves everything in, every record is read.
 TEST_F(CollectivesQueries, RollupsGiveWhatTheRecordsGive) {
   for (const GoldenCase& golden : GoldenCases()) {
+    if (std::string(golden.query) == "coverage") continue;  // is about whole runs
     for (const Strings& asked : golden.asked) {
       Strings arguments = {"--format", "csv", golden.query};
       arguments.insert(arguments.end(), asked.begin(), asked.end());
@@ -346,7 +347,7 @@ TEST_F(CollectivesQueries, HelpOfAQueryIsItsHead) {
     for (const QueryParameter& parameter : head.parameters) {
       EXPECT_NE(outcome.out.find(" " + parameter.name), std::string::npos) << name;
     }
-    EXPECT_NE(outcome.out.find("--nvlink-domain"), std::string::npos) << name;
+    EXPECT_EQ(outcome.out.find("--nvlink-domain") == std::string::npos, name == "coverage") << name;
   }
 }
 

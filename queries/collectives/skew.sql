@@ -7,7 +7,8 @@
 --   lateness_us_mean, lateness_us_max: longest time of any rank in the operation minus the own time: the late
 --     rank has the shortest time, the others wait for it. Intrinsic differences between ranks are in it too
 --   lateness_percent: mean lateness as a percentage of the mean longest time
---   latest, latest_percent: operations in which no rank was later
+--   latest, latest_percent: operations in which no rank was later and some rank waited (ranks that are all alike
+--     are nobody's lateness)
 WITH place AS (
   SELECT communicator, rank, any_value(run) AS run, any_value(communicator_label) AS label,
          any_value(host) AS host, any_value(pid) AS pid

@@ -31,6 +31,8 @@ SELECT work.name, any_value(work.kind) AS kind, count(*) AS calls, sum(work.dura
        round(avg(work.duration_ns))::BIGINT AS mean_ns, round(median(work.duration_ns))::BIGINT AS p50_ns,
        min(work.duration_ns) AS min_ns, max(work.duration_ns) AS max_ns,
        round(median(work.start_ns - launch.start_ns))::BIGINT AS launch_delay_p50_ns
-FROM work LEFT JOIN event launch ON launch.event = work.parent AND work.parent_basis = 2
+-- One equality, or DuckDB may take the cross product of both.
+FROM work
+LEFT JOIN event launch ON launch.event = CASE WHEN work.parent_basis = 2 AND work.parent >= 0 THEN work.parent END
 GROUP BY work.name, work.kind
 ORDER BY total_ns DESC, work.name

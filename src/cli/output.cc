@@ -150,6 +150,24 @@ std::string CsvField(std::string_view text) {
   return quoted + "\"";
 }
 
+std::string Shortened(std::string text, size_t most_bytes) {
+  constexpr std::string_view kEllipsis = "...";
+  if (text.size() <= most_bytes) return text;
+  size_t cut = most_bytes - std::min(most_bytes, kEllipsis.size());
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
+  return text.substr(0, cut) + std::string(kEllipsis);
+}
+
+void CutTexts(Table& table, size_t most_bytes) {
+  for (std::vector<Cell>& row : table.rows) {
+    for (Cell& cell : row) {
+      if (auto* const text = std::get_if<std::string>(&cell)) {
+        *text = Shortened(std::move(*text), most_bytes);
+      }
+    }
+  }
+}
+
 std::string Visible(std::string_view text) {
   std::string visible;
   unsigned char previous = 0;

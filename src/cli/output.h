@@ -30,6 +30,11 @@ std::string CsvField(std::string_view text);
 // Text of one line: what could move a terminal's cursor is made visible.
 std::string Visible(std::string_view text);
 
+// Cuts texts of more bytes, for tables that people read: names of kernels run to thousands.
+void CutTexts(Table& table, size_t most_bytes);
+// The text, or as much of it as fits, with an ellipsis.
+std::string Shortened(std::string text, size_t most_bytes);
+
 // A line on standard error that is drawn over itself; removed at the end. Silent unless `shown`.
 class ProgressLine {
  public:

@@ -61,7 +61,7 @@ struct EvidenceRow {
   std::string table;
   std::string row;        // "series=3,sequence=12"
   std::string source;     // path
-  uint64_t position = 0;  // line
+  uint64_t position = 0;  // line; 0 for what has none
   double exec_time_ns = 0;
   std::string role;  // what it shows: "late", "waits", "slow", "normal"
 };

@@ -16,7 +16,7 @@ struct LossOfKind {
   std::set<std::pair<std::string, std::string>> processes;
   std::string communicator, host, operation;
   int64_t communicator_key = 0, rank = 0, source = 0;
-  uint64_t pid = 0, position = 0;
+  uint64_t pid = 0;
   std::string path;
 };
 
@@ -33,8 +33,7 @@ Result<std::map<std::string, LossOfKind>> ReadLosses(Connection& connection, int
       connection.Query(
           "SELECT l.kind, l.count, coalesce(nullif(k.name, 'unknown'), k.id, c.name, c.id, ''), "
           "  coalesce(p.host, ''), coalesce(p.pid, 0), coalesce(c.rank, -1), coalesce(f.path, ''), "
-          "  coalesce(l.first_position, 0), coalesce(l.operation, ''), coalesce(c.communicator, "
-          "l.communicator, -1) "
+          "  coalesce(l.operation, ''), coalesce(c.communicator, l.communicator, -1) "
           "FROM ingest_loss l LEFT JOIN communicator_rank c ON c.communicator_rank = "
           "l.communicator_rank "
           "LEFT JOIN communicator k ON k.communicator = coalesce(l.communicator, c.communicator) "
@@ -50,9 +49,8 @@ Result<std::map<std::string, LossOfKind>> ReadLosses(Connection& connection, int
       loss.pid = Unsigned(row[4]);
       loss.rank = static_cast<int64_t>(Unsigned(row[5]));
       loss.path = CellText(row[6]);
-      loss.position = Unsigned(row[7]);
-      loss.operation = CellText(row[8]);
-      loss.communicator_key = static_cast<int64_t>(Unsigned(row[9]));
+      loss.operation = CellText(row[7]);
+      loss.communicator_key = static_cast<int64_t>(Unsigned(row[8]));
     }
     loss.count += Unsigned(row[1]);
     loss.communicators.insert(CellText(row[2]));
@@ -89,8 +87,8 @@ void AddOverwritten(const RunData& data, const std::map<std::string, LossOfKind>
   if (loss.processes.size() == 1) finding.where.process = loss.pid;
   finding.confidence = 0.99;
   finding.operations = loss.count;
-  finding.evidence.push_back(
-      {"ingest_loss", "kind=ring_overwrite", loss.path, loss.position, 0, "lost"});
+  // What was not written has no line; the first file that lacks something stands for all.
+  finding.evidence.push_back({"ingest_loss", "kind=ring_overwrite", loss.path, 0, 0, "lost"});
   finding.text = fmt::format(
       "{} operations ({:.1f} % of those that happened) have no record; {} of them were overwritten "
       "in the Inspector's rings before they were dumped, on {} processes: a larger "
@@ -104,6 +102,8 @@ void AddMissingRanks(const RunData& data, Findings& findings) {
   const CommunicatorData* widest = nullptr;
   for (const CommunicatorData& communicator : data.communicators) {
     if (communicator.HasAllRanks() || communicator.members.empty()) continue;
+    // The files of as many processes are there: a damaged record invents a communicator.
+    if (static_cast<int64_t>(data.entities.size()) >= communicator.n_ranks) continue;
     if (widest == nullptr || communicator.n_ranks > widest->n_ranks) widest = &communicator;
   }
   if (widest == nullptr) return;
@@ -165,8 +165,22 @@ void AddReasons(const RunData& data, const std::vector<MatchedLane>& matched,
                                 CountText(std::max<uint64_t>(1, count("last_interval")))));
   }
   size_t longest = 0;
-  for (const MatchedLane& lane : matched) longest = std::max(longest, lane.size());
+  std::map<uint32_t, size_t> longest_of;         // by communicator
+  for (size_t i = 0; i < matched.size(); ++i) {  // one for each lane
+    longest = std::max(longest, matched[i].size());
+    if (data.communicators[data.lanes[i].communicator].n_ranks < 2) continue;
+    size_t& of_communicator = longest_of[data.lanes[i].communicator];
+    of_communicator = std::max(of_communicator, matched[i].size());
+  }
   constexpr size_t kEnough = 8;
+  constexpr size_t kMostCommunicators = 3;
+  std::string few;
+  size_t few_communicators = 0;
+  for (const auto& [communicator, size] : longest_of) {
+    if (size >= kEnough) continue;
+    if (++few_communicators > kMostCommunicators) continue;
+    few += (few.empty() ? "" : ", ") + data.communicators[communicator].name;
+  }
   if (longest == 0) {
     add("no_matched_operations", "no operation was recorded by two ranks of a communicator");
   } else if (longest < kEnough) {
@@ -174,6 +188,13 @@ void AddReasons(const RunData& data, const std::vector<MatchedLane>& matched,
                                       "two ranks of a communicator, "
                                       "which is too few to tell what is normal",
                                       longest));
+  } else if (few_communicators > 0) {
+    if (few_communicators > kMostCommunicators) few += " …";
+    add("few_operations",
+        fmt::format(
+            "{} of {} communicators ({}) have fewer than {} operations of one size that two "
+            "ranks recorded, which is too few to tell what is normal",
+            few_communicators, longest_of.size(), few, kEnough));
   }
 }
 

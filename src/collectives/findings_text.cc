@@ -88,8 +88,9 @@ std::string RoundedOrNull(const std::optional<double>& value, int digits) {
 std::string EvidenceJson(const EvidenceRow& row) {
   return fmt::format(
       R"({{"table":{},"row":{},"source":{},"position":{},"role":{},"exec_time_ns":{:.0f}}})",
-      JsonString(row.table), JsonString(row.row), TextOrNull(row.source), row.position,
-      JsonString(row.role), row.exec_time_ns);
+      JsonString(row.table), JsonString(row.row), TextOrNull(row.source),
+      row.position > 0 ? fmt::format("{}", row.position) : "null", JsonString(row.role),
+      row.exec_time_ns);
 }
 
 std::string FindingJson(const Finding& finding) {

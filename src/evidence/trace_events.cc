@@ -19,9 +19,14 @@ class Loader {
   Loader(Connection& connection, const TraceFilter& filter)
       : connection_(connection), filter_(filter) {}
 
-  Result<TraceEvents> Load() {
+  Status RequireTracks() {
     TELLTALE_TRY(LoadTracks());
     if (events_.tracks.empty()) return NoEvents();
+    return {};
+  }
+
+  Result<TraceEvents> Load() {
+    TELLTALE_TRY(RequireTracks());
     TELLTALE_TRY(LoadEvents());
     if (events_.size() == 0) return NoEvents();
     LinkParents();
@@ -167,6 +172,10 @@ class Loader {
 
 Result<TraceEvents> LoadTraceEvents(Connection& connection, const TraceFilter& filter) {
   return Loader(connection, filter).Load();
+}
+
+Status RequireTracks(Connection& connection, const TraceFilter& filter) {
+  return Loader(connection, filter).RequireTracks();
 }
 
 bool IsCommunicationKernel(std::string_view name) {

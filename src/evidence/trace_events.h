@@ -66,6 +66,9 @@ struct TraceFilter {
 // Fails where there are no events, and says why.
 Result<TraceEvents> LoadTraceEvents(Connection& connection, const TraceFilter& filter);
 
+// Fails as LoadTraceEvents does, without loading them.
+Status RequireTracks(Connection& connection, const TraceFilter& filter);
+
 // Whether a kernel is one of NCCL or RCCL.
 bool IsCommunicationKernel(std::string_view name);
 

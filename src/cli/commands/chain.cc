@@ -111,13 +111,8 @@ void PrintTree(const TraceEvents& events, const evidence::CallTimes& times, cons
       continue;
     }
     const uint32_t event = node.event;
-    std::string label = Visible(events.Name(event));
     const size_t room = kNameWidth - std::min(indent.size(), kNameWidth - 16);
-    if (label.size() > room) {
-      size_t cut = room - 3;
-      while (cut > 0 && (static_cast<unsigned char>(label[cut]) & 0xc0) == 0x80) --cut;
-      label = label.substr(0, cut) + "...";
-    }
+    const std::string label = Shortened(Visible(events.Name(event)), room);
     const std::string gpu = !events.IsGpu(event) && times.gpu_ns[event] > 0
                                 ? "gpu " + DurationText(times.gpu_ns[event])
                                 : "";
@@ -240,13 +235,18 @@ void AddChainCommand(CLI::App& app, GlobalOptions& global) {
       "attached\".\n\nExamples:\n  telltale chain\n  telltale chain --step 0 --depth 4 --min-us "
       "100\n  telltale chain --step 2 --rank 0 --kinds operator,kernel\n  telltale --json chain "
       "--step 0");
-  command->add_option("--step", options->step, "number of the step, from 0");
+  command
+      ->add_option(
+          "--step", options->step,
+          "number of the step, as `telltale chain` lists it with the same --run and --rank")
+      ->check(CLI::Range(0, 1 << 30));
   command->add_option("--event", options->event, "the chain below this event instead");
   command->add_option("--run", options->run, "only this run");
   command->add_option("--rank", options->rank, "only this global rank");
   command->add_option("--depth", options->depth, "levels to show; all if not given");
-  command->add_option("--min-us", options->min_us,
-                      "hide what is shorter, on the host and on the GPU");
+  command
+      ->add_option("--min-us", options->min_us, "hide what is shorter, on the host and on the GPU")
+      ->check(CLI::Range(0.0, 1e12));
   command
       ->add_option("--kinds", options->kinds, "show only these kinds; the others' children move up")
       ->delimiter(',');

@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+
 #include "cli/commands/findings.h"
 #include "cli/commands/list.h"
 #include "cli/drawing.h"
@@ -78,15 +81,60 @@ std::vector<Cell> ParametersOf(const QueryHead& head, const CollectivesCommand& 
   return parameters;
 }
 
+// Fails if a filter is given that the answer would not heed.
+void RefuseFilters(const CollectivesCommand& options) {
+  for (size_t i = 0; i < options.filters.size(); ++i) {
+    const std::string_view option = collectives::Filters()[i].option;
+    if (options.filters[i].empty() || (option == "--run" && options.filters[i].size() == 1)) {
+      continue;
+    }
+    throw CommandFailure(
+        fmt::format("{} is about whole runs: it takes --run once, and no other filter",
+                    options.query),
+        kExitUsage);
+  }
+}
+
+bool IsAboutWholeRuns(const QueryHead& head) {
+  return std::any_of(head.parameters.begin(), head.parameters.end(),
+                     [](const QueryParameter& parameter) { return parameter.name == "run"; });
+}
+
+// An answer about a run that is not there would be an empty one.
+void RefuseUnknownRuns(Connection& connection, const CollectivesCommand& options) {
+  std::vector<std::string> names = options.filters[0];
+  if (options.query == "compare") {
+    names.insert(names.end(), options.arguments.begin(), options.arguments.end());
+  }
+  for (const std::string& name : names) {
+    const std::array<Cell, 1> parameters = {Cell(name)};
+    if (ValueOrThrow(
+            connection.QueryInteger("SELECT count(*) FROM run WHERE name = $1", parameters)) == 0) {
+      throw CommandFailure(
+          fmt::format("there is no run {}; `telltale sources` lists them", Visible(name)));
+    }
+  }
+}
+
 void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
   if (options.query.empty()) return ListQueries(global);
+  if (!options.fail_on.empty() && options.query != "findings") {
+    throw CommandFailure("--fail-on is for findings", kExitUsage);
+  }
   if (options.query == "findings") {
+    RefuseFilters(options);
+    if (!options.arguments.empty()) {
+      throw CommandFailure(
+          fmt::format("findings does not take {}", Visible(options.arguments.front())), kExitUsage);
+    }
     return RunFindings({options.Run(), options.fail_on == "finding"}, global);
   }
   const QueryHead head = HeadNamed(options.query);
   const std::vector<Cell> parameters = ParametersOf(head, options);
   const std::string sql = ValueOrThrow(QueryText(head.name));
+  if (IsAboutWholeRuns(head)) RefuseFilters(options);
   const OpenStore opened = OpenForReading(global);
+  RefuseUnknownRuns(*opened.connection, options);
   const std::string read = ValueOrThrow(collectives::SqlOf(options.query));
   if (const Status selected = collectives::Select(*opened.connection, options.filters, read);
       !selected) {
@@ -99,7 +147,9 @@ void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
   }
   Table table = ValueOrThrow(
       opened.connection->Query(sql, is_prepared ? std::span<const Cell>() : parameters));
-  const std::string coverage = TellCoverage(*opened.connection, global, options.Run());
+  std::string coverage = TellCoverage(*opened.connection, global, options.Run());
+  // The answer itself has that name.
+  if (options.query == "coverage") coverage.clear();
   const bool draws = global.format == Format::kTable &&
                      (options.draw == Draw::kAlways ||
                       (options.draw == Draw::kAuto && isatty(STDOUT_FILENO) != 0));
@@ -119,6 +169,7 @@ std::string HelpOf(const QueryHead& head) {
   std::string help = fmt::format("{}\nUsage: {} [filters]\n\n{}\nFilters:\n", head.question, usage,
                                  head.text.substr(head.text.find('\n') + 1));
   for (const collectives::Filter& filter : collectives::Filters()) {
+    if (IsAboutWholeRuns(head) && std::string_view(filter.option) != "--run") continue;
     help += fmt::format("  {:<18}{}\n", filter.option, filter.help);
   }
   return help + "  --draw             range bars and heat maps in tables: auto, always, never\n";

@@ -90,7 +90,8 @@ void RunCompare(const CompareCommand& options, const GlobalOptions& global) {
     }
     table.rows.resize(options.top);
   }
-  PrintTable(table, global, "compare/1", "rows");
+  if (global.format == Format::kTable) CutTexts(table, 60);
+  PrintTable(table, global, "compare/1", "compare");
 }
 
 }  // namespace

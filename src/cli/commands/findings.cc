@@ -1,5 +1,7 @@
 #include "cli/commands/findings.h"
 
+#include <array>
+
 #include "cli/output.h"
 #include "cli/store_access.h"
 #include "collectives/findings.h"
@@ -56,8 +58,8 @@ void PrintSentences(const Findings& findings, const GlobalOptions& global) {
     for (size_t i = 0; i < finding.evidence.size() && i < 2; ++i) {
       const auto& row = finding.evidence[i];
       if (row.source.empty()) continue;
-      fmt::print("{} {}:{} ({})", i == 0 ? "; see" : ",", Visible(row.source), row.position,
-                 row.role);
+      const std::string line = row.position > 0 ? fmt::format(":{}", row.position) : "";
+      fmt::print("{} {}{} ({})", i == 0 ? "; see" : ",", Visible(row.source), line, row.role);
     }
     fmt::print("\n");
   }
@@ -74,6 +76,14 @@ void PrintSentences(const Findings& findings, const GlobalOptions& global) {
 
 void RunFindings(const FindingsCommand& options, const GlobalOptions& global) {
   const OpenStore opened = OpenForReading(global);
+  if (!options.run.empty()) {
+    const std::array<Cell, 1> parameters = {Cell(options.run)};
+    if (ValueOrThrow(opened.connection->QueryInteger("SELECT count(*) FROM run WHERE name = $1",
+                                                     parameters)) == 0) {
+      throw CommandFailure(
+          fmt::format("there is no run {}; `telltale sources` lists them", Visible(options.run)));
+    }
+  }
   const Findings findings = ValueOrThrow(collectives::FindCulprits(*opened.store, options.run));
   const std::string coverage = TellCoverage(*opened.connection, global, options.run);
   switch (global.format) {

@@ -45,25 +45,10 @@ void KeepTop(Table& table, size_t top, const GlobalOptions& global) {
   table.rows.resize(top);
 }
 
-// Names of kernels run to thousands of characters; in a table for people they are cut.
-void CutNames(Table& table, const GlobalOptions& global) {
-  constexpr size_t kWidth = 72;
-  if (global.format != Format::kTable) return;
-  for (std::vector<Cell>& row : table.rows) {
-    for (Cell& cell : row) {
-      auto* const text = std::get_if<std::string>(&cell);
-      if (text == nullptr || text->size() <= kWidth) continue;
-      size_t cut = kWidth - 3;
-      while (cut > 0 && (static_cast<unsigned char>((*text)[cut]) & 0xc0) == 0x80) --cut;
-      *text = text->substr(0, cut) + "...";
-    }
-  }
-}
-
 void Print(Table& table, const TraceCommand& options, const GlobalOptions& global,
            const std::string& name) {
   KeepTop(table, options.top, global);
-  CutNames(table, global);
+  if (global.format == Format::kTable) CutTexts(table, 72);
   PrintTable(table, global, name + "/1", name);
 }
 
@@ -81,6 +66,7 @@ std::string ProcessLabel(const evidence::TraceProcess& process) {
 
 void RunKernels(const TraceCommand& options, const GlobalOptions& global) {
   const OpenStore opened = OpenForReading(global);
+  OkOrThrow(evidence::RequireTracks(*opened.connection, {options.run, options.rank}));
   const std::array<Cell, 3> parameters = {options.run.empty() ? Cell() : Cell(options.run),
                                           options.rank ? Cell(*options.rank) : Cell(),
                                           Cell(options.memory)};
@@ -147,18 +133,19 @@ Table EachGap(const TraceEvents& events, const std::vector<evidence::Gap>& gaps)
     return event == evidence::kNone ? Cell() : Cell(events.Name(event));
   };
   Table table;
-  table.columns = {
-      {"process", "VARCHAR"},     {"device", "BIGINT"},      {"start_ns", "BIGINT"},
-      {"duration_ns", "BIGINT"},  {"cause", "VARCHAR"},      {"because_of", "VARCHAR"},
-      {"work_before", "VARCHAR"}, {"work_after", "VARCHAR"}, {"event_after", "BIGINT"}};
+  table.columns = {{"run", "VARCHAR"},        {"process", "VARCHAR"},     {"device", "BIGINT"},
+                   {"start_ns", "BIGINT"},    {"duration_ns", "BIGINT"},  {"cause", "VARCHAR"},
+                   {"because_of", "VARCHAR"}, {"work_before", "VARCHAR"}, {"work_after", "VARCHAR"},
+                   {"event_after", "BIGINT"}};
   for (const evidence::Gap& gap : gaps) {
-    table.rows.push_back({ProcessLabel(events.processes[gap.process]), gap.device, gap.start_ns,
+    const evidence::TraceProcess& process = events.processes[gap.process];
+    table.rows.push_back({process.run, ProcessLabel(process), gap.device, gap.start_ns,
                           gap.duration_ns, std::string(evidence::GapCauseName(gap.cause)),
                           name_of(gap.blame), name_of(gap.before), name_of(gap.after),
                           events.id[gap.after]});
   }
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-    return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]);
+    return std::get<int64_t>(a[4]) > std::get<int64_t>(b[4]);
   });
   return table;
 }
@@ -179,14 +166,15 @@ Table GapsByCause(const TraceEvents& events, const std::vector<evidence::Gap>& g
     span_ns[{overlap.process, overlap.device}] = overlap.span_ns;
   }
   Table table;
-  table.columns = {{"process", "VARCHAR"},    {"device", "BIGINT"},   {"cause", "VARCHAR"},
-                   {"gaps", "BIGINT"},        {"total_ns", "BIGINT"}, {"longest_ns", "BIGINT"},
-                   {"span_percent", "DOUBLE"}};
+  table.columns = {{"run", "VARCHAR"},       {"process", "VARCHAR"},    {"device", "BIGINT"},
+                   {"cause", "VARCHAR"},     {"gaps", "BIGINT"},        {"total_ns", "BIGINT"},
+                   {"longest_ns", "BIGINT"}, {"span_percent", "DOUBLE"}};
   for (const auto& [key, sum] : sums) {
     const auto& [process, device, cause] = key;
-    table.rows.push_back({ProcessLabel(events.processes[process]), device,
-                          std::string(evidence::GapCauseName(cause)), sum.count, sum.total_ns,
-                          sum.longest_ns, Percent(sum.total_ns, span_ns[{process, device}])});
+    table.rows.push_back({events.processes[process].run, ProcessLabel(events.processes[process]),
+                          device, std::string(evidence::GapCauseName(cause)), sum.count,
+                          sum.total_ns, sum.longest_ns,
+                          Percent(sum.total_ns, span_ns[{process, device}])});
   }
   return table;
 }
@@ -242,7 +230,8 @@ void AddTraceCommands(CLI::App& app, GlobalOptions& global) {
         "  unknown        the next work has no launch in the profile\n"
         "\nExamples:\n  telltale gaps\n  telltale gaps --each --min-us 100 --rank 0");
     AddFilters(*command, *options);
-    command->add_option("--min-us", options->min_us, "only gaps of at least so long (10)");
+    command->add_option("--min-us", options->min_us, "only gaps of at least so long (10)")
+        ->check(CLI::Range(0.0, 1e12));
     command->add_flag("--each", options->each, "each gap, the longest first");
     command->add_option("--top", options->top, "so many rows (50); 0 for all");
     command->callback([options, &global] { RunGaps(*options, global); });

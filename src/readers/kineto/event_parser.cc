@@ -1,6 +1,7 @@
 #include "readers/kineto/event_parser.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 #include "readers/kineto/json_cursor.h"
@@ -12,7 +13,7 @@ namespace {
 using trace::EventKind;
 
 // More namings than this are only counted: no trace has so many threads.
-constexpr size_t kMaxNamings = 1 << 16;
+constexpr size_t kMaxNamings = 1 << 20;
 
 struct Category {
   std::string_view name;
@@ -296,17 +297,18 @@ void EventParser::AddEvent(const Fields& fields, int64_t start_ns, int64_t durat
 }
 
 // Each number of the arguments is a counter of its own.
-void EventParser::AddCounters(const Fields& fields, int64_t time_ns) {
+bool EventParser::AddCounters(const Fields& fields, int64_t time_ns) {
+  const size_t before = part_.counters.size();
   JsonCursor cursor(fields.arguments_text);
-  if (!cursor.Take('{')) return;
+  if (!cursor.Take('{')) return false;
   std::string_view key, text;
   while (!cursor.Take('}')) {
-    if (!cursor.String(key) || !cursor.Take(':')) return;
+    if (!cursor.String(key) || !cursor.Take(':')) break;
     if (cursor.Peek() == '{' || cursor.Peek() == '[' || cursor.Peek() == '"') {
-      if (!cursor.SkipValue()) return;
+      if (!cursor.SkipValue()) break;
     } else if (!cursor.Scalar(text)) {
-      return;
-    } else if (const auto value = NumberOf<double>(text)) {
+      break;
+    } else if (const auto value = NumberOf<double>(text); value && std::isfinite(*value)) {
       trace::CounterValue counter;
       counter.time_ns = time_ns;
       counter.track = TrackOf(fields.pid, fields.tid, false);
@@ -317,6 +319,7 @@ void EventParser::AddCounters(const Fields& fields, int64_t time_ns) {
     }
     (void)cursor.Take(',');
   }
+  return part_.counters.size() > before;
 }
 
 void EventParser::Parse(std::string_view element, uint64_t position) {
@@ -341,15 +344,14 @@ void EventParser::Parse(std::string_view element, uint64_t position) {
   }
   if (fields.time.empty()) return Lose(EventLoss::kMissingField, position);
   const std::optional<int64_t> time_ns = NanosecondsOf(fields.time);
-  if (!time_ns) return Lose(EventLoss::kInvalidTime, position);
+  if (!time_ns || !trace::IsPlausible(*time_ns, 0)) return Lose(EventLoss::kInvalidTime, position);
 
   switch (phase) {
     case 'X': {
       int64_t duration_ns = trace::kUnfinished;
       if (!fields.duration.empty()) {
         const std::optional<int64_t> duration = NanosecondsOf(fields.duration);
-        int64_t end_ns = 0;
-        if (!duration || *duration < 0 || __builtin_add_overflow(*time_ns, *duration, &end_ns)) {
+        if (!duration || *duration < 0 || !trace::IsPlausible(*time_ns, *duration)) {
           return Lose(EventLoss::kInvalidTime, position);
         }
         duration_ns = *duration;
@@ -373,7 +375,9 @@ void EventParser::Parse(std::string_view element, uint64_t position) {
       return;
     }
     case 'C':
-      return AddCounters(fields, *time_ns);
+      // One without a number says nothing.
+      if (!AddCounters(fields, *time_ns)) Lose(EventLoss::kMissingField, position);
+      return;
     default: {
       trace::FlowPoint flow;
       flow.time_ns = *time_ns;

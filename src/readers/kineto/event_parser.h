@@ -87,7 +87,8 @@ class EventParser {
   struct Fields;
   bool ReadFields(std::string_view element, Fields& fields);
   void AddEvent(const Fields& fields, int64_t start_ns, int64_t duration_ns, uint64_t position);
-  void AddCounters(const Fields& fields, int64_t time_ns);
+  // Whether there was one.
+  bool AddCounters(const Fields& fields, int64_t time_ns);
   void Lose(EventLoss loss, uint64_t position) {
     part_.losses[static_cast<size_t>(loss)].Add(position);
   }

@@ -80,11 +80,11 @@ Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceR
     report.message = "no traceEvents in it";
     return {};
   }
-  // What is left of the stream belongs to the fingerprint.
-  std::vector<char> rest(kWindowBytes);
-  while (true) {
-    const auto got = source.bytes->Read(std::span(rest));
-    if (!got || *got == 0) break;
+  // What is left of the stream belongs to the fingerprint, and may be another trace.
+  const auto more_text = splitter.HasMoreText();
+  if (!more_text) {
+    report.message = more_text.error().message;
+    return {};
   }
   on_window();
   trace::SourceRow row;
@@ -100,6 +100,11 @@ Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceR
   if (trace::IsKnownSource(options_, row, report)) return {};
   BuiltTrace built = BuildTrace(std::move(*parts), splitter.Members(), file.path);
   AddWholeFileLosses(splitter, row.damage, built.data);
+  if (*more_text) {
+    built.data.losses.push_back(
+        {"text_behind_trace", "note", 1, built.data.records,
+         "what follows the trace was not read; split files that were joined"});
+  }
   return trace::StoreTrace(*writer_, row, built.data, std::move(built.order), built.tolerance_ns,
                            report);
 }

@@ -130,6 +130,28 @@ TEST_F(Kineto, CountersAndFlowsAreRows) {
             (Strings{"9|0|1000", "9|2|2000"}));
 }
 
+TEST_F(Kineto, TextBehindTheTraceIsSaid) {
+  const std::string trace = kHead + Event("a", "1", "2") + "]}";
+  Ingest(trace + "\n" + trace);
+  EXPECT_EQ(Times().size(), 1U);
+  EXPECT_EQ(store_.Lost("text_behind_trace"), 1);
+  TestStore other;
+  other.Ingest({folder_.Write("alone.json", "\xef\xbb\xbf" + trace + " \n")});
+  EXPECT_EQ(other.Integer("SELECT count(*) FROM event"), 1);
+  EXPECT_EQ(other.Integer("SELECT count(*) FROM ingest_loss"), 0);
+}
+
+TEST_F(Kineto, TimesThatMakeNoSenseAreLost) {
+  const SourceReport report = Ingest(
+      kHead + Event("a", "9000000000000000", "1") + "," + Event("b", "-9000000000000000", "1") +
+      "," + Event("c", "1", "9100000000000") + "," + Event("d", "1", "1") +
+      R"(,{"ph":"C","name":"c","pid":1,"ts":1,"args":{"value":NaN}}]})");
+  EXPECT_EQ(Times(), Strings{"d|1000|1000"});
+  EXPECT_EQ(store_.Lost("invalid_time"), 3);
+  EXPECT_EQ(store_.Lost("missing_field"), 1);
+  EXPECT_EQ(report.rows, 1U);
+}
+
 TEST_F(Kineto, NestingAsDeepAsCanBe) {
   std::string text = std::string(kHead) + R"({"ph":"X","name":"a","ts":1,"dur":1,"args":)";
   text +=

@@ -303,9 +303,8 @@ void Builder::ApplyBase(int64_t base_ns) {
   const auto apply = [&](int64_t& time_ns, int64_t duration_ns) {
     if (time_ns >= kLargestRelativeNs) return true;
     int64_t moved = 0;
-    int64_t end = 0;
     if (__builtin_add_overflow(time_ns, base_ns, &moved) ||
-        __builtin_add_overflow(moved, std::max<int64_t>(duration_ns, 0), &end)) {
+        !trace::IsPlausible(moved, duration_ns)) {
       return false;
     }
     time_ns = moved;
@@ -319,9 +318,11 @@ void Builder::ApplyBase(int64_t base_ns) {
     doomed.push_back(i);
   }
   Remove(doomed);
-  std::erase_if(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
-  std::erase_if(data_.counters,
-                [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
+  LossCount& lost = losses_[static_cast<size_t>(EventLoss::kInvalidTime)];
+  lost.count +=
+      std::erase_if(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
+  lost.count += std::erase_if(
+      data_.counters, [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
 }
 
 void Builder::Remove(const std::vector<uint32_t>& doomed) {

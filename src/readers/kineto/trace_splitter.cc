@@ -62,6 +62,11 @@ Status TraceSplitter::ReadMembers() {
   while (place_ == Place::kMembers || place_ == Place::kStart) {
     JsonCursor cursor(std::string_view(buffer_.data() + at_, used_ - at_));
     if (place_ == Place::kStart) {
+      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+      if (at_ == 0 && std::string_view(buffer_.data(), used_).starts_with(kByteOrderMark)) {
+        at_ = kByteOrderMark.size();
+        continue;
+      }
       if (cursor.Take('[')) {
         bare_array_ = true;
         found_events_ = true;
@@ -84,6 +89,7 @@ Status TraceSplitter::ReadMembers() {
     (void)cursor.Take(',');
     if (cursor.Take('}')) {
       place_ = Place::kEnd;
+      at_ = static_cast<size_t>(cursor.position() - buffer_.data());
       break;
     }
     const char* const begin = cursor.position();
@@ -236,6 +242,19 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
   scanner_.Forget(end);
   gap_begin_ = 0;
   return true;
+}
+
+Result<bool> TraceSplitter::HasMoreText() {
+  bool has_more = false;
+  size_t from = at_;
+  while (true) {
+    has_more = has_more || std::any_of(buffer_.begin() + static_cast<std::ptrdiff_t>(from),
+                                       buffer_.begin() + static_cast<std::ptrdiff_t>(used_),
+                                       [](char c) { return !IsSpace(c) && c != '\0'; });
+    from = used_ = 0;
+    TELLTALE_ASSIGN(const bool more, ReadMore());
+    if (!more) return has_more && !cut_;
+  }
 }
 
 }  // namespace telltale::kineto

@@ -37,6 +37,8 @@ class TraceSplitter {
   bool cut_event() const { return cut_event_; }        // and within an event
   bool found_events() const { return found_events_; }  // there is an array of events
   bool broken_members() const { return broken_members_; }
+  // Reads to the end of the stream: whether there is text behind the trace, such as another one.
+  Result<bool> HasMoreText();
 
  private:
   enum class Place { kStart, kMembers, kEvents, kEnd };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <map>
 
 #include "readers/nccl_inspector/bandwidth.h"
 #include "readers/nccl_inspector/sequence_set.h"
@@ -187,10 +188,22 @@ void SourceBuilder::EndDumps() {
     EndDump(ring);
     if (ring.first_dump_records) CountDump(ring, *ring.first_dump_records, 1);
     ring.first_dump_records.reset();
+  }
+  // All communicators of a process have rings of the same size, so that what one of them dumps at
+  // once another cannot have overflowed with less. Steps repeat: a communicator that is used 55
+  // times between two dumps has many dumps of 55 records, none of them full.
+  std::map<OperationKind, uint32_t> largest;
+  std::vector<OperationKind> kinds(data_.rings.size(), OperationKind::kCollective);
+  for (const Series& series : data_.series) kinds[series.ring] = series.key.kind;
+  for (size_t i = 0; i < data_.rings.size(); ++i) {
+    largest[kinds[i]] = std::max(largest[kinds[i]], data_.rings[i].largest_dump);
+  }
+  for (size_t i = 0; i < data_.rings.size(); ++i) {
+    RingState& ring = data_.rings[i];
     const bool usual_size =
         ring.largest_dump >= kSmallestUsualRing && std::has_single_bit(ring.largest_dump);
     const bool comes_again = ring.largest_dump >= kSmallestRing && ring.largest_dumps >= 2;
-    const bool is_ring_size = comes_again || usual_size;
+    const bool is_ring_size = ring.largest_dump == largest[kinds[i]] && (comes_again || usual_size);
     for (const RingState::DumpStart& start : ring.dump_starts) {
       if (!is_ring_size || start.dump_records != ring.largest_dump) continue;
       std::vector<SequenceRun>& runs = data_.trackers[start.tracker].runs;

@@ -1,5 +1,6 @@
 #include "readers/nsight/nsight_format.h"
 
+#include <filesystem>
 #include <vector>
 
 #include "readers/nsight/nsight_loader.h"
@@ -18,6 +19,10 @@ class NsightWorker : public SourceWorker {
       : writer_(std::move(writer)), options_(std::move(options)) {}
 
   Status Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) override {
+    if (file.path == "-") {
+      report.message = "an SQLite file cannot be read from standard input; name the file";
+      return {};
+    }
     if (source.compression != Compression::kNone) {
       report.message = "an SQLite file that is compressed; decompress it first";
       return {};
@@ -59,6 +64,17 @@ class NsightWorker : public SourceWorker {
     row.expanded_bytes = size_bytes;
     row.fingerprint = fingerprint;
     row.replaces = file.replaces;
+    // What is still in the log would be passed over in silence.
+    std::error_code error;
+    const auto log_bytes = std::filesystem::file_size(file.path + "-wal", error);
+    if (!error && log_bytes > 0) {
+      report.message = fmt::format(
+          "{}-wal holds changes that are not in the file yet; close the program that has it open, "
+          "or "
+          "run sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'",
+          file.path, file.path);
+      return {};
+    }
     const auto opened = SqliteFile::Open(file.path);
     if (!opened) {
       report.message = opened.error().message;

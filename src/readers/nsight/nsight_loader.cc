@@ -48,9 +48,9 @@ class Loader {
   explicit Loader(SqliteFile& file) : file_(file) {}
 
   Result<TraceData> Load() {
-    TELLTALE_TRY(LoadMetadata());
-    TELLTALE_TRY(LoadStrings());
-    TELLTALE_TRY(LoadDomains());
+    Keep(LoadMetadata());
+    Keep(LoadStrings());
+    Keep(LoadDomains());
     LoadNvtx();
     LoadCalls("CUPTI_ACTIVITY_KIND_RUNTIME", EventKind::kRuntime);
     LoadCalls("CUPTI_ACTIVITY_KIND_DRIVER", EventKind::kDriver);
@@ -64,8 +64,8 @@ class Loader {
     LoadThreadCalls("CUPTI_ACTIVITY_KIND_OVERHEAD");
     LoadThreadCalls("PROFILER_OVERHEAD");
     LoadDiagnostics();
+    Keep(NameTracks());
     CountOtherTables();
-    TELLTALE_TRY(NameTracks());
     return std::move(data_);
   }
 
@@ -183,7 +183,8 @@ class Loader {
   bool SetTime(const SqliteRow& row, int start, int end, Event& event) {
     const int64_t from = row.Integer(start);
     int64_t moved = 0;
-    if (row.IsNull(start) || __builtin_add_overflow(from, session_start_ns_, &moved)) {
+    if (!row.IsInteger(start) || __builtin_add_overflow(from, session_start_ns_, &moved) ||
+        !trace::IsPlausible(moved, 0)) {
       return Lose("invalid_time");
     }
     event.start_ns = moved;
@@ -194,9 +195,8 @@ class Loader {
       return true;
     }
     int64_t duration = 0;
-    int64_t moved_end = 0;
-    if (__builtin_sub_overflow(row.Integer(end), from, &duration) || duration < 0 ||
-        __builtin_add_overflow(moved, duration, &moved_end)) {
+    if (!row.IsInteger(end) || __builtin_sub_overflow(row.Integer(end), from, &duration) ||
+        duration < 0 || !trace::IsPlausible(moved, duration)) {
       return Lose("invalid_time");
     }
     event.duration_ns = duration;
@@ -223,7 +223,13 @@ class Loader {
         },
         &rows);
     data_.records += rows;
-    if (!status) damaged_ += (damaged_.empty() ? "" : "; ") + status.error().message;
+    Keep(status);
+  }
+
+  // A damaged table is read up to where it is damaged; what is lost behind it nobody can count.
+  void Keep(const Status& status) {
+    if (status || damaged_.find(status.error().message) != std::string::npos) return;
+    damaged_ += (damaged_.empty() ? "" : "; ") + status.error().message;
   }
 
   void LoadNvtx() {
@@ -464,7 +470,7 @@ class Loader {
          "CUDA calls that returned an error (also cudaErrorNotReady)");
     note("graph_without_kernels", graphs_,
          "recorded with --cuda-graph-trace=graph; =node shows their kernels");
-    note("damaged_file", damaged_.empty() ? 0 : 1, damaged_);
+    note("damaged_file", damaged_.empty() ? 0 : 1, damaged_ + ": rows behind it are missing");
   }
 
   Status NameTracks() {

@@ -289,6 +289,23 @@ TEST_F(Nsight, RefusesOtherAndDamagedFiles) {
   EXPECT_GE(store_.Integer("SELECT count(*) FROM source"), 0);
 }
 
+TEST_F(Nsight, AnOpenLogBesideIsNotPassedOver) {
+  const std::string path = Export(std::string(kStrings));
+  folder_.Write("report.sqlite-wal", "pages");
+  const SourceReport report = store_.Ingest({path}).sources.at(0);
+  EXPECT_EQ(report.status, SourceStatus::kFailed);
+  EXPECT_NE(report.message.find("wal_checkpoint"), std::string::npos);
+}
+
+TEST_F(Nsight, TextWhereATimeShouldBeIsLost) {
+  const SourceReport report =
+      Ingest(std::string(kStrings) +
+             "CREATE TABLE OSRT_API (start, end, globalTid INT, nameId INT);"
+             "INSERT INTO OSRT_API VALUES ('abc', 6, 16777217, 5), (5, 6, 16777217, 5);");
+  EXPECT_EQ(report.rows, 1U);
+  EXPECT_EQ(store_.Lost("invalid_time"), 1);
+}
+
 TEST(NsightNames, LoseWhatMakesEachDifferent) {
   uint64_t op_id = 0;
   EXPECT_EQ(nsight::NameOfNvtxText("FlashAttnFunc, seq = 45368, op_id = 990812", op_id),

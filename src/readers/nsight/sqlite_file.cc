@@ -39,6 +39,10 @@ bool SqliteRow::IsNull(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
 
+bool SqliteRow::IsInteger(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_INTEGER;
+}
+
 int64_t SqliteRow::Integer(int column, int64_t if_null) const {
   return IsNull(column) ? if_null : sqlite3_column_int64(statement_, column);
 }

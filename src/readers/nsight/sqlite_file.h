@@ -24,6 +24,7 @@ class SqliteRow {
  public:
   explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
   bool IsNull(int column) const;
+  bool IsInteger(int column) const;
   int64_t Integer(int column, int64_t if_null = 0) const;
   std::string_view Text(int column) const;  // until the next row
 

@@ -17,6 +17,7 @@ std::string_view LossEffect(std::string_view kind) {
       {"duplicate_event", "events that were in the file twice count once"},
       {"no_device_timestamp", "recorded CUDA events without a time are left out"},
       {"table_not_read", "rows of tables that this version does not read"},
+      {"text_behind_trace", "what follows the first trace in the file was not read"},
       {"cut_file", "the profile ends before its time: times and counts are too low"},
       {"broken_members", "time base and rank may be missing: times may be relative"},
       {"damaged_file", "what lies behind the damage is missing"},

@@ -58,6 +58,15 @@ struct Track {
 
 constexpr uint64_t kNoCorrelation = ~uint64_t{0};
 constexpr int64_t kUnfinished = -1;  // as a duration
+// Times further from 1970 than this (146 years), and longer events (104 days), are taken for
+// damage: differences and sums of what is nearer do not overflow.
+constexpr int64_t kLargestTimeNs = int64_t{1} << 62;
+constexpr int64_t kLongestEventNs = int64_t{1} << 53;
+inline bool IsPlausible(int64_t start_ns, int64_t duration_ns) {
+  return start_ns >= -kLargestTimeNs && start_ns <= kLargestTimeNs - kLongestEventNs &&
+         duration_ns <= kLongestEventNs;
+}
+
 constexpr uint32_t kNoEvent = ~uint32_t{0};
 
 struct Event {
