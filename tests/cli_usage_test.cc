@@ -297,6 +297,12 @@ TEST_F(CliTest, ARunThatIsNotThereIsNoAnswer) {
   }
 }
 
+TEST_F(CliTest, FindingsHaveTheirOwnHelp) {
+  const Outcome outcome = Telltale({"collectives", "findings", "--help"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find("not enough data"), std::string::npos) << outcome.out;
+}
+
 // A filter that an answer would not heed is refused, not passed over.
 TEST_F(CliTest, FiltersThatWouldNotBeHeededAreRefused) {
   for (const Strings& words :

@@ -175,6 +175,23 @@ std::string HelpOf(const QueryHead& head) {
   return help + "  --draw             range bars and heat maps in tables: auto, always, never\n";
 }
 
+constexpr const char* kFindingsHelp =
+    R"(who is to blame: late ranks, slow links and hosts, congestion, jitter, loss?
+Usage: telltale collectives findings [--run RUN] [--fail-on finding]
+
+Operations are matched over ranks by communicator, operation and sequence number; no clocks are needed. A
+late rank shows the shortest time: the others wait for it. Each cause is named once, with its place, from
+when to when, how much it costs, how sure that is, and the records that show it. What cannot be told is said
+as "not enough data", with the reason. docs/findings.md describes kinds, reasons and JSON fields.
+
+  --run RUN          only this run
+  --fail-on finding  exit with 3 if there is one, for scripts
+
+Examples:
+  telltale collectives findings
+  telltale --json collectives findings --run job | jq '.findings[].text'
+)";
+
 constexpr const char* kExamples = R"(
 Each question has its own help: telltale collectives QUERY --help
 
@@ -199,6 +216,7 @@ void AddCollectivesCommand(CLI::App& app, GlobalOptions& global) {
   // `collectives QUERY --help` is about the query.
   command->formatter_fn([](const CLI::App* shown, std::string name, CLI::AppFormatMode mode) {
     const std::vector<std::string> words = shown->get_option("QUERY")->results();
+    if (!words.empty() && words.front() == "findings") return std::string(kFindingsHelp);
     for (const QueryHead& head : QueryHeads(kPrefix)) {
       if (!words.empty() && ShortName(head) == words.front()) return HelpOf(head);
     }
