@@ -51,12 +51,6 @@ BlockMasks MasksOf(const char* block) {
 }
 #endif
 
-// Bit i is the parity of bits 0 to i.
-uint64_t PrefixParity(uint64_t bits) {
-  for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
-  return bits;
-}
-
 }  // namespace
 
 void ElementScanner::Forget(size_t count) {
@@ -96,7 +90,7 @@ void ElementScanner::ScanSlowly(const char* data, size_t end,
         in_string_ = false;
       }
     } else if (c == '"') {
-      in_string_ = true;
+      in_string_ = depth_ > 0;
     } else if (c == '{' || c == '}' || c == '[' || c == ']') {
       if (!Bracket(data, scanned_, elements)) {
         ++scanned_;
@@ -114,14 +108,15 @@ void ElementScanner::Scan(const char* data, size_t size, std::vector<ElementBoun
       ScanSlowly(data, scanned_ + kBlock, elements);
       continue;
     }
-    const uint64_t in_string = PrefixParity(masks.quotes) ^ (in_string_ ? ~uint64_t{0} : 0);
-    in_string_ = (in_string >> 63) != 0;
-    uint64_t brackets = masks.brackets & ~in_string;
-    for (; brackets != 0; brackets &= brackets - 1) {
-      const size_t at = scanned_ + static_cast<size_t>(std::countr_zero(brackets));
-      if (!Bracket(data, at, elements)) {
+    // Between elements there are no strings: a quotation mark too many must not turn inside and
+    // outside over for the rest of the file.
+    for (uint64_t marks = masks.quotes | masks.brackets; marks != 0; marks &= marks - 1) {
+      const int bit = std::countr_zero(marks);
+      const size_t at = scanned_ + static_cast<size_t>(bit);
+      if ((masks.quotes >> bit & 1) != 0) {
+        in_string_ = !in_string_ && depth_ > 0;
+      } else if (!in_string_ && !Bracket(data, at, elements)) {
         scanned_ = at + 1;
-        in_string_ = false;
         return;
       }
     }

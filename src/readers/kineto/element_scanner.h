@@ -1,7 +1,7 @@
 #pragma once
 
 // Finds where the elements of a JSON array begin and end, without looking at what they hold: 64
-// bytes at a time, a mask of the bytes outside of strings tells the brackets.
+// bytes at a time, masks tell quotation marks and brackets.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,6 @@ class ElementScanner {
   bool closed() const { return closed_; }
   size_t scanned() const { return scanned_; }
   bool in_element() const { return depth_ > 0; }
-  // Something has begun that has not ended: an element, or a string between elements.
-  bool is_pending() const { return depth_ > 0 || in_string_; }
   size_t element_begin() const { return element_begin_; }
 
  private:

@@ -172,15 +172,9 @@ bool TraceSplitter::StepOverBroken(size_t from) {
 // The file ends before the array of events does.
 bool TraceSplitter::EndOfFile() {
   cut_ = true;
-  const bool is_pending = scanner_.is_pending();
   const bool in_event = scanner_.in_element();
-  const size_t begin = in_event ? scanner_.element_begin() : gap_begin_;
-  if (is_pending && StepOverBroken(begin + 1)) return false;
-  if (in_event) {
-    cut_event_ = true;
-  } else if (is_pending) {
-    ++broken_events_;
-  }
+  if (in_event && StepOverBroken(scanner_.element_begin() + 1)) return false;
+  cut_event_ = in_event;
   place_ = Place::kEnd;
   return true;
 }
@@ -207,12 +201,11 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
       }
       continue;
     }
-    const size_t begin = scanner_.in_element() ? scanner_.element_begin() : gap_begin_;
-    if (scanner_.is_pending() && used_ - begin > kMaxEventBytes) {
-      (void)StepOverBroken(begin + 1);
+    if (scanner_.in_element() && used_ - scanner_.element_begin() > kMaxEventBytes) {
+      (void)StepOverBroken(scanner_.element_begin() + 1);
       continue;
     }
-    if (!scanner_.is_pending() && scanner_.scanned() > window_bytes_) {
+    if (!scanner_.in_element() && scanner_.scanned() > window_bytes_) {
       CheckGap(scanner_.scanned());
       Drop(scanner_.scanned());
       StartEvents(0);
