@@ -118,14 +118,15 @@ Status TraceSplitter::ReadMembers() {
       }
       continue;
     }
-    // Not whole yet, or broken.
+    // Not whole yet, or broken. Reading more moves the text that the cursor is in.
+    const bool is_blank = cursor.AtEnd();
     bool more = false;
     if (used_ - at_ < kMaxMemberBytes) {
       TELLTALE_ASSIGN(more, ReadMore());
     }
     if (more) continue;
     cut_ = at_end_;
-    if (!at_end_ || !found_events_) broken_members_ = !cursor.AtEnd();
+    if (!at_end_ || !found_events_) broken_members_ = !is_blank;
     if (!FindEvents()) place_ = Place::kEnd;
   }
   return {};
