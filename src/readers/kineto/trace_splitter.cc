@@ -79,7 +79,8 @@ Status TraceSplitter::ReadMembers() {
         continue;
       } else {
         broken_members_ = true;
-        if (!FindEvents()) place_ = Place::kEnd;
+        TELLTALE_ASSIGN(const bool found, FindEvents());
+        if (!found) place_ = Place::kEnd;
         continue;
       }
       at_ = static_cast<size_t>(cursor.position() - buffer_.data());
@@ -127,23 +128,31 @@ Status TraceSplitter::ReadMembers() {
     if (more) continue;
     cut_ = at_end_;
     if (!at_end_ || !found_events_) broken_members_ = !is_blank;
-    if (!FindEvents()) place_ = Place::kEnd;
+    TELLTALE_ASSIGN(const bool found, FindEvents());
+    if (!found) place_ = Place::kEnd;
   }
   return {};
 }
 
-bool TraceSplitter::FindEvents() {
+// Behind members that are broken: reads on until the key of the events comes.
+Result<bool> TraceSplitter::FindEvents() {
   constexpr std::string_view kKey = "\"traceEvents\"";
-  const std::string_view text(buffer_.data(), used_);
-  const size_t key = text.find(kKey, at_);
-  if (key == std::string_view::npos) return false;
-  JsonCursor cursor(text.substr(key + kKey.size()));
-  if (!cursor.Take(':') || !cursor.Take('[')) return false;
-  found_events_ = true;
-  place_ = Place::kEvents;
-  at_ = static_cast<size_t>(cursor.position() - buffer_.data());
-  StartEvents(at_);
-  return true;
+  while (true) {
+    const std::string_view text(buffer_.data(), used_);
+    for (size_t key = text.find(kKey, at_); key != std::string_view::npos;
+         key = text.find(kKey, key + 1)) {
+      JsonCursor cursor(text.substr(key + kKey.size()));
+      if (!cursor.Take(':') || !cursor.Take('[')) continue;
+      found_events_ = true;
+      place_ = Place::kEvents;
+      at_ = static_cast<size_t>(cursor.position() - buffer_.data());
+      StartEvents(at_);
+      return true;
+    }
+    if (used_ - at_ >= kMaxMemberBytes) return false;
+    TELLTALE_ASSIGN(const bool more, ReadMore());
+    if (!more) return false;
+  }
 }
 
 void TraceSplitter::EndEvents() {

@@ -45,7 +45,7 @@ class TraceSplitter {
   Result<bool> ReadMore();
   // Goes over members until events begin or the file ends.
   Status ReadMembers();
-  bool FindEvents();
+  Result<bool> FindEvents();
   bool StepOverBroken(size_t from);
   bool EndOfFile();
   void EndEvents();
