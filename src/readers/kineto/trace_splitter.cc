@@ -63,6 +63,10 @@ Status TraceSplitter::ReadMembers() {
     JsonCursor cursor(std::string_view(buffer_.data() + at_, used_ - at_));
     if (place_ == Place::kStart) {
       constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+      if (used_ < kByteOrderMark.size() && !at_end_) {
+        TELLTALE_TRY(ReadMore());
+        continue;
+      }
       if (at_ == 0 && std::string_view(buffer_.data(), used_).starts_with(kByteOrderMark)) {
         at_ = kByteOrderMark.size();
         continue;
@@ -73,7 +77,7 @@ Status TraceSplitter::ReadMembers() {
         place_ = Place::kEvents;
       } else if (cursor.Take('{')) {
         place_ = Place::kMembers;
-      } else if (cursor.Peek() == '\0') {
+      } else if (cursor.AtEnd()) {
         TELLTALE_ASSIGN(const bool more, ReadMore());
         if (!more) place_ = Place::kEnd;
         continue;
