@@ -26,9 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using telltale::bench::Execute;
-using telltale::bench::Measure;
 using telltale::bench::Median;
-using telltale::bench::Run;
+using telltale::bench::ReadWhole;
+using telltale::bench::RemoveStore;
 
 void RunReference(const std::string& data, const std::string& file) {
   telltale::DatabaseOptions options;
@@ -82,11 +82,6 @@ int64_t CountRecords(const std::string& store) {
       .value_or(0);
 }
 
-void RemoveStore(const std::string& file) {
-  fs::remove(file);
-  fs::remove(file + ".wal");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -102,37 +97,22 @@ int main(int argc, char** argv) {
   const std::string reference_file = option["--work"] + "/reference.duckdb";
 
   double bytes = 0;
-  std::vector<char> buffer(size_t{1} << 20);
   for (const auto& entry : fs::directory_iterator(data)) {
-    std::ifstream file(entry.path(), std::ios::binary);  // into the page cache
-    while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
-           file.gcount() > 0) {
-    }
+    ReadWhole(entry.path());
     bytes += static_cast<double>(entry.file_size());
   }
 
   const int runs = std::atoi(option["--runs"].c_str());
   const int reference_runs = std::atoi(option["--reference-runs"].c_str());
-  std::vector<double> ours, reference, ratios;
-  double peak = 0;
-  double reference_peak = 0;
-  for (int i = 0; i < std::max(runs, reference_runs); ++i) {
-    if (i < runs) {
-      RemoveStore(ours_file);
-      const Run run = Measure([&] {
-        Execute({option["--telltale"], "--store", ours_file, "--quiet", "ingest", data});
-      });
-      ours.push_back(run.seconds);
-      peak = std::max(peak, run.peak_bytes);
-    }
-    if (i < reference_runs) {
-      RemoveStore(reference_file);
-      const Run run = Measure([&] { RunReference(data, reference_file); });
-      reference.push_back(run.seconds);
-      reference_peak = std::max(reference_peak, run.peak_bytes);
-      if (i < runs) ratios.push_back(run.seconds / ours.back());
-    }
-  }
+  const telltale::bench::Comparison compared = telltale::bench::Compare(
+      runs, reference_runs,
+      {[&] { RemoveStore(ours_file); },
+       [&] {
+         Execute({option["--telltale"], "--store", ours_file, "--quiet", "ingest", data});
+       }},
+      {[&] { RemoveStore(reference_file); }, [&] { RunReference(data, reference_file); }});
+  const std::vector<double>& ours = compared.ours;
+  const std::vector<double>& reference = compared.reference;
   const double records = static_cast<double>(CountRecords(ours_file));
   const double ours_gbs = bytes / Median(ours) / 1e9;
   const double reference_gbs = reference.empty() ? 0 : bytes / Median(reference) / 1e9;
@@ -144,21 +124,19 @@ int main(int argc, char** argv) {
                                           data, runs, reference_runs);
   const auto row = [&](const char* what, double mine, double other, double ratio, const char* unit,
                        const char* target) {
-    fmt::print(R"({{"name":"{}_{}","ours":{:.4g},"reference":{},"ratio":{},"unit":"{}",)"
-               R"("target":"{}","command":"{}"}})"
-               "\n",
-               option["--name"], what, mine, other > 0 ? fmt::format("{:.4g}", other) : "null",
-               ratio > 0 ? fmt::format("{:.3g}", ratio) : "null", unit, target, command);
+    telltale::bench::PrintRow(option["--name"] + "_" + what, mine, other, ratio, unit, target,
+                              command);
   };
-  row("speed", ours_gbs, reference_gbs, Median(ratios), "GB/s of JSON",
+  row("speed", ours_gbs, reference_gbs, Median(compared.ratios), "GB/s of JSON",
       ">= 2.5 and >= 5 x read_json");
   row("records", records / Median(ours) / 1e6, records * reference_gbs / bytes * 1e3,
-      Median(ratios), "M records/s", "");
-  row("seconds", Median(ours), Median(reference), Median(ratios), "s", "");
+      Median(compared.ratios), "M records/s", "");
+  row("seconds", Median(ours), Median(reference), Median(compared.ratios), "s", "");
   row("best", bytes / *std::min_element(ours.begin(), ours.end()) / 1e9, 0, 0, "GB/s, fastest run",
       "");
   row("size", ours_size, reference_size, reference_size / ours_size, "bytes/record", "<= 6");
-  row("peak_memory", peak / 1e6, reference_peak / 1e6, reference_peak / peak, "MB", "<= 1074");
+  row("peak_memory", compared.peak_bytes / 1e6, compared.reference_peak_bytes / 1e6,
+      compared.reference_peak_bytes / compared.peak_bytes, "MB", "<= 1074");
   RemoveStore(ours_file);
   RemoveStore(reference_file);
   return 0;

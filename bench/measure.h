@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -27,6 +29,7 @@ struct Run {
 // Runs `work` in a child process of its own, so that time and peak memory are those of a whole
 // process.
 inline Run Measure(const std::function<void()>& work) {
+  (void)std::fflush(stdout);  // or the child writes what is waiting there once more
   const auto start = std::chrono::steady_clock::now();
   const pid_t child = fork();
   if (child == 0) {
@@ -56,6 +59,60 @@ inline void Execute(const std::vector<std::string>& words) {
 inline double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.empty() ? 0 : values[values.size() / 2];
+}
+
+inline void RemoveStore(const std::string& file) {
+  std::filesystem::remove(file);
+  std::filesystem::remove(file + ".wal");
+}
+
+// Brings a file into the page cache.
+inline void ReadWhole(const std::string& path) {
+  std::vector<char> buffer(size_t{1} << 20);
+  std::ifstream file(path, std::ios::binary);
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
+         file.gcount() > 0) {
+  }
+}
+
+// Ours and the reference in turn, so that both see the same machine.
+struct Comparison {
+  std::vector<double> ours, reference, ratios;  // seconds; ratios of runs beside each other
+  double peak_bytes = 0, reference_peak_bytes = 0;
+};
+struct Side {
+  std::function<void()> prepare;  // not in the time
+  std::function<void()> run;
+};
+inline Comparison Compare(int runs, int reference_runs, const Side& ours, const Side& reference) {
+  Comparison comparison;
+  for (int i = 0; i < std::max(runs, reference_runs); ++i) {
+    if (i < runs) {
+      ours.prepare();
+      const Run run = Measure(ours.run);
+      comparison.ours.push_back(run.seconds);
+      comparison.peak_bytes = std::max(comparison.peak_bytes, run.peak_bytes);
+    }
+    if (i < reference_runs) {
+      reference.prepare();
+      const Run run = Measure(reference.run);
+      comparison.reference.push_back(run.seconds);
+      comparison.reference_peak_bytes = std::max(comparison.reference_peak_bytes, run.peak_bytes);
+      if (i < runs) comparison.ratios.push_back(run.seconds / comparison.ours.back());
+    }
+  }
+  return comparison;
+}
+
+// A row of build/bench.json; a reference or ratio of 0 is none.
+inline void PrintRow(const std::string& name, double ours, double reference, double ratio,
+                     const std::string& unit, const std::string& target,
+                     const std::string& command) {
+  fmt::print(R"({{"name":"{}","ours":{:.4g},"reference":{},"ratio":{},"unit":"{}",)"
+             R"("target":"{}","command":"{}"}})"
+             "\n",
+             name, ours, reference > 0 ? fmt::format("{:.4g}", reference) : "null",
+             ratio > 0 ? fmt::format("{:.3g}", ratio) : "null", unit, target, command);
 }
 
 }  // namespace telltale::bench

@@ -99,7 +99,6 @@ int main(int argc, char** argv) {
         "\n",
         option["--name"], query, telltale::bench::Median(answers),
         telltale::bench::Median(processes), reads_records ? "<= 300" : "<= 50", runs);
-    (void)std::fflush(stdout);
   }
   return 0;
 }

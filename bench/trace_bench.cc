@@ -21,22 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using telltale::bench::Execute;
-using telltale::bench::Measure;
 using telltale::bench::Median;
-using telltale::bench::Run;
-
-void RemoveStore(const std::string& file) {
-  fs::remove(file);
-  fs::remove(file + ".wal");
-}
-
-void ReadWhole(const std::string& path) {
-  std::vector<char> buffer(size_t{1} << 20);
-  std::ifstream file(path, std::ios::binary);
-  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
-         file.gcount() > 0) {
-  }
-}
+using telltale::bench::ReadWhole;
+using telltale::bench::RemoveStore;
 
 void RunReadJson(const std::string& trace, const std::string& store) {
   telltale::DatabaseOptions options;
@@ -122,39 +109,27 @@ int main(int argc, char** argv) {
                            const char* unit, const char* target, const char* reference_name,
                            const std::function<void()>& run_reference) {
     ReadWhole(input);
-    std::vector<double> ours, reference;
-    double peak = 0;
-    double reference_peak = 0;
-    for (int i = 0; i < std::max(runs, reference_runs); ++i) {
-      if (i < runs) {
-        RemoveStore(ours_file);
-        const Run run = Measure([&] {
-          Execute({option["--telltale"], "--store", ours_file, "--quiet", "ingest", input});
-        });
-        ours.push_back(run.seconds);
-        peak = std::max(peak, run.peak_bytes);
-      }
-      if (i < reference_runs) {
-        RemoveStore(reference_file);
-        const Run run = Measure(run_reference);
-        reference.push_back(run.seconds);
-        reference_peak = std::max(reference_peak, run.peak_bytes);
-      }
-    }
+    const telltale::bench::Comparison compared = telltale::bench::Compare(
+        runs, reference_runs,
+        {[&] { RemoveStore(ours_file); },
+         [&] {
+           Execute({option["--telltale"], "--store", ours_file, "--quiet", "ingest", input});
+         }},
+        {[&] { RemoveStore(reference_file); }, run_reference});
+    const double ours_seconds = Median(compared.ours);
+    const double reference_seconds = Median(compared.reference);
     const std::string command =
         fmt::format("trace_bench, {}; reference: {}", input, reference_name);
     const auto row = [&](const char* what, double mine, double other, double ratio,
                          const char* row_unit, const char* row_target) {
-      fmt::print(R"({{"name":"{}_{}","ours":{:.4g},"reference":{:.4g},"ratio":{:.3g},"unit":"{}",)"
-                 R"("target":"{}","command":"{}"}})"
-                 "\n",
-                 name, what, mine, other, ratio, row_unit, row_target, command);
+      telltale::bench::PrintRow(name + "_" + what, mine, other, ratio, row_unit, row_target,
+                                command);
     };
-    const double mine = amount / Median(ours);
-    const double other = amount / Median(reference);
-    row("speed", mine, other, mine / other, unit, target);
-    row("seconds", Median(ours), Median(reference), Median(reference) / Median(ours), "s", "");
-    row("peak_memory", peak / 1e6, reference_peak / 1e6, reference_peak / peak, "MB", "<= 1074");
+    const double ratio = reference_seconds / ours_seconds;
+    row("speed", amount / ours_seconds, amount / reference_seconds, ratio, unit, target);
+    row("seconds", ours_seconds, reference_seconds, ratio, "s", "");
+    row("peak_memory", compared.peak_bytes / 1e6, compared.reference_peak_bytes / 1e6,
+        compared.reference_peak_bytes / compared.peak_bytes, "MB", "<= 1074");
     RemoveStore(ours_file);
     RemoveStore(reference_file);
   };

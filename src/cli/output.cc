@@ -158,6 +158,14 @@ std::string Shortened(std::string text, size_t most_bytes) {
   return text.substr(0, cut) + std::string(kEllipsis);
 }
 
+void KeepTop(Table& table, size_t top, const GlobalOptions& global) {
+  if (top == 0 || table.rows.size() <= top) return;
+  if (!global.quiet) {
+    fmt::print(stderr, "{} more rows; --top 0 shows all\n", table.rows.size() - top);
+  }
+  table.rows.resize(top);
+}
+
 void CutTexts(Table& table, size_t most_bytes) {
   for (std::vector<Cell>& row : table.rows) {
     for (Cell& cell : row) {

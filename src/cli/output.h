@@ -35,6 +35,9 @@ void CutTexts(Table& table, size_t most_bytes);
 // The text, or as much of it as fits, with an ellipsis.
 std::string Shortened(std::string text, size_t most_bytes);
 
+// Keeps the first `top` rows (0: all), and says on standard error how many there are besides.
+void KeepTop(Table& table, size_t top, const GlobalOptions& global);
+
 // A line on standard error that is drawn over itself; removed at the end. Silent unless `shown`.
 class ProgressLine {
  public:

@@ -1,5 +1,7 @@
 #include "cli/store_access.h"
 
+#include <array>
+
 #include "base/json_text.h"
 #include "cli/output.h"
 #include "collectives/coverage.h"
@@ -13,6 +15,16 @@ OpenStore OpenForReading(const GlobalOptions& global, bool external_access) {
   opened.store = ValueOrThrow(Store::Open(global.store, options));
   opened.connection = ValueOrThrow(opened.store->Connect());
   return opened;
+}
+
+void RequireRun(Connection& connection, const std::string& run) {
+  const std::array<Cell, 1> parameters = {Cell(run)};
+  if (ValueOrThrow(
+          connection.QueryInteger("SELECT count(*) FROM run WHERE name = $1", parameters)) > 0) {
+    return;
+  }
+  throw CommandFailure(
+      fmt::format("there is no run {}; `telltale sources` lists them", Visible(run)));
 }
 
 std::string TellCoverage(Connection& connection, const GlobalOptions& global,

@@ -17,6 +17,9 @@ struct OpenStore {
 
 OpenStore OpenForReading(const GlobalOptions& global, bool external_access = false);
 
+// Fails if the store has no run of this name: an answer about it would be an empty one.
+void RequireRun(Connection& connection, const std::string& run);
+
 // Says on standard error what the answer rests on, if data is missing; and gives it as a JSON
 // member
 // `,"coverage":[…]` for the answer.

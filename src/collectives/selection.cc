@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 
+#include "base/text.h"
 #include "store/query.h"
 
 namespace telltale::collectives {
@@ -30,14 +30,6 @@ constexpr std::array kFilters = {
     Filter{"--nvlink-domain", "nvlink_domain", FilterKind::kCount,
            "so many hosts, in the order of their names, share an NVLink domain (1 if not given)"},
 };
-
-template <typename T>
-std::optional<T> NumberOf(std::string_view text) {
-  T number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::string Lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),

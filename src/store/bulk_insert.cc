@@ -3,27 +3,9 @@
 #include <array>
 #include <atomic>
 
-#include <duckdb.h>
+#include "store/duckdb_type.h"
 
 namespace telltale {
-
-namespace {
-
-duckdb_type DuckDbType(ColumnType type) {
-  switch (type) {
-    case ColumnType::kUInt32:
-      return DUCKDB_TYPE_UINTEGER;
-    case ColumnType::kInt64:
-      return DUCKDB_TYPE_BIGINT;
-    case ColumnType::kDouble:
-      return DUCKDB_TYPE_DOUBLE;
-    case ColumnType::kUInt64:
-      break;
-  }
-  return DUCKDB_TYPE_UBIGINT;
-}
-
-}  // namespace
 
 struct BulkInsert::State {
   Connection* connection = nullptr;
@@ -128,6 +110,20 @@ Status RowAppender::Close() {
   duckdb_appender_destroy(&handle_);
   handle_ = nullptr;
   return status;
+}
+
+Status LazyAppender::Append(std::span<const Cell> row) {
+  if (appender_ == nullptr) {
+    TELLTALE_ASSIGN(appender_, RowAppender::Create(connection_, table_));
+  }
+  return appender_->Append(row);
+}
+
+Status LazyAppender::Close() {
+  if (appender_ == nullptr) return {};
+  const Status status = appender_->Close();
+  if (!status) return tl::unexpected(status.error().Within(table_));
+  return {};
 }
 
 }  // namespace telltale

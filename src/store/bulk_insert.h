@@ -5,7 +5,9 @@
 // RowAppender is for everything else: a row of cells at a time. Both take part in the transaction
 // that is open on the connection.
 
+#include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +31,19 @@ class BulkInsert {
                                                     std::span<const ColumnType> columns);
   ~BulkInsert();
   Status Insert(const Fill& fill);
+  // Inserts `count` rows; put(i, columns, at) writes row i of the caller's to row `at` of the
+  // columns.
+  template <typename Put>
+  Status InsertRows(size_t count, const Put& put) {
+    if (count == 0) return {};
+    size_t next = 0;
+    return Insert([&](std::span<void* const> columns, size_t capacity) {
+      const size_t rows = std::min(capacity, count - next);
+      for (size_t at = 0; at < rows; ++at) put(next + at, columns, at);
+      next += rows;
+      return rows;
+    });
+  }
 
  private:
   struct State;
@@ -53,6 +68,24 @@ class RowAppender {
   explicit RowAppender(_duckdb_appender* handle) : handle_(handle) {}
   Status Check(int state);
   _duckdb_appender* handle_;
+};
+
+// A RowAppender that is made with its first row.
+class LazyAppender {
+ public:
+  LazyAppender(Connection& connection, const char* table)
+      : connection_(connection), table_(table) {}
+  Status Append(std::span<const Cell> row);
+  Status Append(std::initializer_list<Cell> row) {
+    return Append(std::span<const Cell>(row.begin(), row.size()));
+  }
+  // Must be called last, as that of RowAppender.
+  Status Close();
+
+ private:
+  Connection& connection_;
+  const char* table_;
+  std::unique_ptr<RowAppender> appender_;
 };
 
 }  // namespace telltale

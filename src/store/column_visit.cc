@@ -8,24 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include <duckdb.h>
+#include "store/duckdb_type.h"
 
 namespace telltale {
 namespace {
-
-duckdb_type DuckDbType(ColumnType type) {
-  switch (type) {
-    case ColumnType::kUInt32:
-      return DUCKDB_TYPE_UINTEGER;
-    case ColumnType::kInt64:
-      return DUCKDB_TYPE_BIGINT;
-    case ColumnType::kDouble:
-      return DUCKDB_TYPE_DOUBLE;
-    case ColumnType::kUInt64:
-      break;
-  }
-  return DUCKDB_TYPE_UBIGINT;
-}
 
 struct Visit {
   const OnVisit* on_visit = nullptr;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "cli/commands/findings.h"
 #include "cli/commands/list.h"
@@ -100,22 +99,6 @@ bool IsAboutWholeRuns(const QueryHead& head) {
                      [](const QueryParameter& parameter) { return parameter.name == "run"; });
 }
 
-// An answer about a run that is not there would be an empty one.
-void RefuseUnknownRuns(Connection& connection, const CollectivesCommand& options) {
-  std::vector<std::string> names = options.filters[0];
-  if (options.query == "compare") {
-    names.insert(names.end(), options.arguments.begin(), options.arguments.end());
-  }
-  for (const std::string& name : names) {
-    const std::array<Cell, 1> parameters = {Cell(name)};
-    if (ValueOrThrow(
-            connection.QueryInteger("SELECT count(*) FROM run WHERE name = $1", parameters)) == 0) {
-      throw CommandFailure(
-          fmt::format("there is no run {}; `telltale sources` lists them", Visible(name)));
-    }
-  }
-}
-
 void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
   if (options.query.empty()) return ListQueries(global);
   if (!options.fail_on.empty() && options.query != "findings") {
@@ -134,7 +117,10 @@ void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
   const std::string sql = ValueOrThrow(QueryText(head.name));
   if (IsAboutWholeRuns(head)) RefuseFilters(options);
   const OpenStore opened = OpenForReading(global);
-  RefuseUnknownRuns(*opened.connection, options);
+  for (const std::string& run : options.filters[0]) RequireRun(*opened.connection, run);
+  if (options.query == "compare") {
+    for (const std::string& run : options.arguments) RequireRun(*opened.connection, run);
+  }
   const std::string read = ValueOrThrow(collectives::SqlOf(options.query));
   if (const Status selected = collectives::Select(*opened.connection, options.filters, read);
       !selected) {

@@ -84,12 +84,7 @@ void RunCompare(const CompareCommand& options, const GlobalOptions& global) {
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return std::abs(std::get<int64_t>(a[7])) > std::abs(std::get<int64_t>(b[7]));
   });
-  if (options.top > 0 && table.rows.size() > options.top) {
-    if (!global.quiet) {
-      fmt::print(stderr, "{} more rows; --top 0 shows all\n", table.rows.size() - options.top);
-    }
-    table.rows.resize(options.top);
-  }
+  KeepTop(table, options.top, global);
   if (global.format == Format::kTable) CutTexts(table, 60);
   PrintTable(table, global, "compare/1", "compare");
 }

@@ -1,7 +1,5 @@
 #include "cli/commands/findings.h"
 
-#include <array>
-
 #include "cli/output.h"
 #include "cli/store_access.h"
 #include "collectives/findings.h"
@@ -76,14 +74,7 @@ void PrintSentences(const Findings& findings, const GlobalOptions& global) {
 
 void RunFindings(const FindingsCommand& options, const GlobalOptions& global) {
   const OpenStore opened = OpenForReading(global);
-  if (!options.run.empty()) {
-    const std::array<Cell, 1> parameters = {Cell(options.run)};
-    if (ValueOrThrow(opened.connection->QueryInteger("SELECT count(*) FROM run WHERE name = $1",
-                                                     parameters)) == 0) {
-      throw CommandFailure(
-          fmt::format("there is no run {}; `telltale sources` lists them", Visible(options.run)));
-    }
-  }
+  if (!options.run.empty()) RequireRun(*opened.connection, options.run);
   const Findings findings = ValueOrThrow(collectives::FindCulprits(*opened.store, options.run));
   const std::string coverage = TellCoverage(*opened.connection, global, options.run);
   switch (global.format) {

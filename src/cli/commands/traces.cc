@@ -37,14 +37,6 @@ Cell Percent(int64_t part, int64_t whole) {
   return whole > 0 ? Cell(100.0 * static_cast<double>(part) / static_cast<double>(whole)) : Cell();
 }
 
-void KeepTop(Table& table, size_t top, const GlobalOptions& global) {
-  if (top == 0 || table.rows.size() <= top) return;
-  if (!global.quiet) {
-    fmt::print(stderr, "{} more rows; --top 0 shows all\n", table.rows.size() - top);
-  }
-  table.rows.resize(top);
-}
-
 void Print(Table& table, const TraceCommand& options, const GlobalOptions& global,
            const std::string& name) {
   KeepTop(table, options.top, global);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/text.h"
 #include "readers/kineto/json_cursor.h"
 #include "readers/kineto/micro_time.h"
 
@@ -56,14 +57,6 @@ const Category* CategoryOf(std::string_view name) {
 
 bool IsCommunication(std::string_view name) {
   return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("gloo:");
-}
-
-template <typename Number>
-std::optional<Number> NumberOf(std::string_view text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
 }
 
 uint64_t IdOf(std::string_view text) {

@@ -87,7 +87,7 @@ Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceR
     return {};
   }
   on_window();
-  trace::SourceRow row;
+  SourceRow row;
   row.run = file.run;
   row.path = file.path;
   row.format = "kineto";

@@ -1,13 +1,13 @@
 #include "readers/kineto/trace_builder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <regex>
 #include <tuple>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "readers/kineto/json_cursor.h"
 #include "readers/trace/call_chain.h"
 
@@ -23,13 +23,6 @@ using trace::TrackKind;
 // relative times are large as well.
 constexpr int64_t kLargestRelativeNs = 100'000'000'000'000'000;  // 10^14 us
 
-std::optional<int64_t> IntegerOf(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
 struct Members {
   std::optional<int64_t> base_ns, rank, world_size;
   std::string schema_version, tool;
@@ -44,7 +37,7 @@ void ReadDistributedInfo(JsonCursor& cursor, Members& members) {
   while (cursor.String(key) && cursor.Take(':')) {
     if ((key == "rank" || key == "world_size") && cursor.Peek() != '{' && cursor.Peek() != '[') {
       if (!cursor.Scalar(text)) return;
-      (key == "rank" ? members.rank : members.world_size) = IntegerOf(text);
+      (key == "rank" ? members.rank : members.world_size) = NumberOf<int64_t>(text);
     } else if (!cursor.SkipValue()) {
       return;
     }
@@ -66,7 +59,7 @@ Members ReadMembers(std::string_view json) {
     } else if (!cursor.Scalar(text)) {
       break;
     } else if (key == "baseTimeNanoseconds") {
-      members.base_ns = IntegerOf(text);
+      members.base_ns = NumberOf<int64_t>(text);
     } else if (key == "schemaVersion") {
       members.schema_version = Unescaped(text);
     } else if (key == "cupti_version" || key == "roctracer_version") {
@@ -118,10 +111,10 @@ uint32_t Builder::NumberOfTrack(const TrackKey& key) {
     keys_.push_back(key);
     Track track;
     track.kind = key.is_gpu ? TrackKind::kStream : TrackKind::kThread;
-    const std::optional<int64_t> id = IntegerOf(key.tid);
+    const std::optional<int64_t> id = NumberOf<int64_t>(key.tid);
     if (id) track.id = *id;
     if (!id) track.name = key.tid;
-    if (key.is_gpu) track.device = IntegerOf(key.pid).value_or(-1);
+    if (key.is_gpu) track.device = NumberOf<int64_t>(key.pid).value_or(-1);
     data_.tracks.push_back(track);
   }
   return place->second;
@@ -233,7 +226,7 @@ void Builder::NumberProcesses() {
   for (const Event& event : data_.events) {
     const TrackKey& key = keys_[event.track];
     if (key.is_gpu || event.kind == trace::EventKind::kOther) continue;
-    events_of_pid[key.pid] += IntegerOf(key.pid) ? 1 : 0;
+    events_of_pid[key.pid] += NumberOf<int64_t>(key.pid) ? 1 : 0;
   }
   std::map<std::string, uint32_t> numbers;
   const auto number_of = [&](const std::string& pid) {
@@ -241,7 +234,7 @@ void Builder::NumberProcesses() {
         numbers.try_emplace(pid, static_cast<uint32_t>(data_.processes.size()));
     if (added) {
       trace::Process process;
-      process.pid = IntegerOf(pid);
+      process.pid = NumberOf<int64_t>(pid);
       if (!process.pid) process.name = pid;
       data_.processes.push_back(std::move(process));
     }

@@ -114,16 +114,12 @@ Status WriteCellHistogram(Connection& connection) {
   constexpr std::array kInserted = {ColumnType::kUInt32, ColumnType::kUInt32, ColumnType::kUInt64};
   TELLTALE_ASSIGN(const auto insert,
                   BulkInsert::Create(connection, "operation_cell_histogram", kInserted));
-  size_t next = 0;
-  return insert->Insert([&](std::span<void* const> columns, size_t capacity) {
-    const size_t rows = std::min(capacity, sorted.size() - next);
-    for (size_t i = 0; i < rows; ++i, ++next) {
-      static_cast<uint32_t*>(columns[0])[i] = sorted[next].cell();
-      static_cast<uint32_t*>(columns[1])[i] = sorted[next].exec_time_us();
-      static_cast<uint64_t*>(columns[2])[i] = sorted[next].operations;
-    }
-    return rows;
-  });
+  return insert->InsertRows(sorted.size(),
+                            [&](size_t i, std::span<void* const> columns, size_t at) {
+                              static_cast<uint32_t*>(columns[0])[at] = sorted[i].cell();
+                              static_cast<uint32_t*>(columns[1])[at] = sorted[i].exec_time_us();
+                              static_cast<uint64_t*>(columns[2])[at] = sorted[i].operations;
+                            });
 }
 
 }  // namespace

@@ -345,15 +345,10 @@ void StoreWriter::AllocateIds(Source& source) {
 namespace {
 
 Status WriteCounts(BulkInsert& insert, const std::vector<TimeCount>& counts) {
-  size_t next = 0;
-  return insert.Insert([&](std::span<void* const> columns, size_t capacity) {
-    const size_t rows = std::min(capacity, counts.size() - next);
-    for (size_t i = 0; i < rows; ++i, ++next) {
-      static_cast<uint32_t*>(columns[0])[i] = counts[next].series;
-      static_cast<uint32_t*>(columns[1])[i] = counts[next].exec_time_us;
-      static_cast<uint32_t*>(columns[2])[i] = counts[next].operations;
-    }
-    return rows;
+  return insert.InsertRows(counts.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+    static_cast<uint32_t*>(columns[0])[at] = counts[i].series;
+    static_cast<uint32_t*>(columns[1])[at] = counts[i].exec_time_us;
+    static_cast<uint32_t*>(columns[2])[at] = counts[i].operations;
   });
 }
 
@@ -412,49 +407,18 @@ Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
     }
     return rows;
   }));
-  size_t next_block = 0;
-  return block_insert_->Insert([&](std::span<void* const> columns, size_t capacity) {
-    const size_t rows = std::min(capacity, blocks.size() - next_block);
-    for (size_t i = 0; i < rows; ++i) {
-      const Block& block = blocks[next_block++].block;
-      static_cast<int64_t*>(columns[0])[i] = block.block;
-      static_cast<uint32_t*>(columns[1])[i] = static_cast<uint32_t>(block.series);
-      static_cast<int64_t*>(columns[2])[i] = block.sequence_offset;
-      static_cast<int64_t*>(columns[3])[i] = block.timestamp_offset_us;
-      static_cast<int64_t*>(columns[4])[i] = block.line_offset;
-    }
-    return rows;
-  });
+  return block_insert_->InsertRows(
+      blocks.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+        const Block& block = blocks[i].block;
+        static_cast<int64_t*>(columns[0])[at] = block.block;
+        static_cast<uint32_t*>(columns[1])[at] = static_cast<uint32_t>(block.series);
+        static_cast<int64_t*>(columns[2])[at] = block.sequence_offset;
+        static_cast<int64_t*>(columns[3])[at] = block.timestamp_offset_us;
+        static_cast<int64_t*>(columns[4])[at] = block.line_offset;
+      });
 }
 
 namespace {
-
-// Opens the appender of a table at its first row.
-class LazyAppender {
- public:
-  LazyAppender(Connection& connection, const char* table)
-      : connection_(connection), table_(table) {}
-  Status Append(std::span<const Cell> row) {
-    if (appender_ == nullptr) {
-      TELLTALE_ASSIGN(appender_, RowAppender::Create(connection_, table_));
-    }
-    return appender_->Append(row);
-  }
-  Status Append(std::initializer_list<Cell> row) {
-    return Append(std::span<const Cell>(row.begin(), row.size()));
-  }
-  Status Close() {
-    if (appender_ == nullptr) return {};
-    const Status status = appender_->Close();
-    if (!status) return tl::unexpected(status.error().Within(table_));
-    return {};
-  }
-
- private:
-  Connection& connection_;
-  const char* table_;
-  std::unique_ptr<RowAppender> appender_;
-};
 
 template <typename Values>
 void AddCells(std::vector<Cell>& row, const Values& values) {
@@ -557,17 +521,11 @@ std::vector<SeriesNote> NotesOf(const SeriesKey& key, uint64_t operations, uint6
 namespace {
 
 Status WriteRuns(BulkInsert& insert, const std::vector<std::pair<uint32_t, SequenceRun>>& runs) {
-  if (runs.empty()) return {};
-  size_t next = 0;
-  return insert.Insert([&](std::span<void* const> columns, size_t capacity) {
-    const size_t rows = std::min(capacity, runs.size() - next);
-    for (size_t i = 0; i < rows; ++i, ++next) {
-      static_cast<uint32_t*>(columns[0])[i] = runs[next].first;
-      static_cast<uint64_t*>(columns[1])[i] = runs[next].second.first;
-      static_cast<uint64_t*>(columns[2])[i] = runs[next].second.last;
-      static_cast<uint32_t*>(columns[3])[i] = runs[next].second.after_full_ring ? 1 : 0;
-    }
-    return rows;
+  return insert.InsertRows(runs.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+    static_cast<uint32_t*>(columns[0])[at] = runs[i].first;
+    static_cast<uint64_t*>(columns[1])[at] = runs[i].second.first;
+    static_cast<uint64_t*>(columns[2])[at] = runs[i].second.last;
+    static_cast<uint32_t*>(columns[3])[at] = runs[i].second.after_full_ring ? 1 : 0;
   });
 }
 

@@ -11,23 +11,11 @@
 #include <vector>
 
 #include "readers/nccl_inspector/records.h"
+#include "readers/source_row.h"
 #include "store/bulk_insert.h"
 #include "store/store.h"
 
 namespace telltale::nccl_inspector {
-
-// The row of the table source, but for what SourceData knows.
-struct SourceRow {
-  int64_t run = 0;
-  std::string path;
-  std::string format_version;
-  std::string compression;
-  uint64_t size_bytes = 0;
-  uint64_t expanded_bytes = 0;
-  std::string fingerprint;
-  std::string damage;
-  int64_t replaces = -1;
-};
 
 class StoreWriter {
  public:

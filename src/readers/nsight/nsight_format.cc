@@ -55,7 +55,7 @@ class NsightWorker : public SourceWorker {
  private:
   Status Load(const SourceFile& file, uint64_t size_bytes, const std::string& fingerprint,
               SourceReport& report) {
-    trace::SourceRow row;
+    SourceRow row;
     row.run = file.run;
     row.path = file.path;
     row.format = "nsight";

@@ -21,4 +21,12 @@ const char* TrackKindName(TrackKind kind) {
   return "other";
 }
 
+uint64_t TraceData::LostRecords() const {
+  uint64_t lost = 0;
+  for (const Loss& loss : losses) {
+    if (loss.loss_class == "line") lost += loss.count;
+  }
+  return lost;
+}
+
 }  // namespace telltale::trace

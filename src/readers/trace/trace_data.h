@@ -151,6 +151,7 @@ struct TraceData {
   std::vector<Loss> losses;
   uint64_t metadata_records = 0;  // records that name processes and threads
   uint64_t records = 0;           // of the file
+  uint64_t LostRecords() const;   // of them: losses of class line
   // Of the traced process, as the file says.
   std::string host;
   std::optional<int64_t> rank, world_size;

@@ -35,10 +35,9 @@ Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,
   report.format = row.format;
   report.format_version = data.format_version;
   report.records = data.records;
-  report.rows = data.records;
+  report.rows = data.records - data.LostRecords();
   for (const Loss& loss : data.losses) {
     report.losses.push_back({loss.kind, loss.loss_class, loss.count, loss.detail});
-    if (loss.loss_class == "line") report.rows -= loss.count;
   }
   return {};
 }

@@ -19,44 +19,6 @@ Cell ToCell(const std::optional<Integer>& value) {
 Cell Unsigned(uint64_t value) { return Cell(value); }
 Cell Known(int64_t value) { return value < 0 ? Cell() : Cell(value); }
 
-uint64_t LostRecords(const TraceData& data) {
-  uint64_t lost = 0;
-  for (const Loss& loss : data.losses) {
-    if (loss.loss_class == "line") lost += loss.count;
-  }
-  return lost;
-}
-
-// Appends rows from first to last, and gives back the first failure.
-class Rows {
- public:
-  static Result<Rows> To(Connection& connection, const char* table) {
-    TELLTALE_ASSIGN(auto appender, RowAppender::Create(connection, table));
-    return Rows(std::move(appender));
-  }
-  Status Append(std::initializer_list<Cell> row) {
-    return appender_->Append(std::span<const Cell>(row.begin(), row.size()));
-  }
-  Status Close() { return appender_->Close(); }
-
- private:
-  explicit Rows(std::unique_ptr<RowAppender> appender) : appender_(std::move(appender)) {}
-  std::unique_ptr<RowAppender> appender_;
-};
-
-// Writes `count` rows; `put` writes row i of the source to row `at` of the columns.
-template <typename Put>
-Status InsertRows(BulkInsert& insert, size_t count, const Put& put) {
-  if (count == 0) return {};
-  size_t next = 0;
-  return insert.Insert([&](std::span<void* const> columns, size_t capacity) {
-    const size_t rows = std::min(capacity, count - next);
-    for (size_t at = 0; at < rows; ++at) put(next + at, columns, at);
-    next += rows;
-    return rows;
-  });
-}
-
 template <typename Value>
 Value* Column(std::span<void* const> columns, size_t column) {
   return static_cast<Value*>(columns[column]);
@@ -137,51 +99,50 @@ Status TraceWriter::WriteEvents(const TraceData& data, const CallChain& chain, c
     Column<int64_t>(columns, 9)[at] = static_cast<int64_t>(event.external_id);
     Column<int64_t>(columns, 10)[at] = static_cast<int64_t>(event.position);
   };
-  return InsertRows(*event_insert_, data.events.size(), put);
+  return event_insert_->InsertRows(data.events.size(), put);
 }
 
 Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids) {
-  TELLTALE_TRY(InsertRows(*launch_insert_, data.launches.size(),
-                          [&](size_t i, std::span<void* const> columns, size_t at) {
-                            const KernelLaunch& launch = data.launches[i];
-                            Column<int64_t>(columns, 0)[at] = ids.events[launch.event];
-                            for (size_t k = 0; k < 3; ++k) {
-                              Column<uint32_t>(columns, 1 + k)[at] = launch.grid[k];
-                              Column<uint32_t>(columns, 4 + k)[at] = launch.block[k];
-                            }
-                            Column<uint32_t>(columns, 7)[at] = launch.registers_per_thread;
-                            Column<uint32_t>(columns, 8)[at] = launch.shared_memory_bytes;
-                            Column<int64_t>(columns, 9)[at] = launch.graph_node;
-                          }));
-  TELLTALE_TRY(InsertRows(*memory_insert_, data.memory.size(),
-                          [&](size_t i, std::span<void* const> columns, size_t at) {
-                            Column<int64_t>(columns, 0)[at] = ids.events[data.memory[i].event];
-                            Column<uint64_t>(columns, 1)[at] = data.memory[i].bytes;
-                          }));
-  TELLTALE_TRY(InsertRows(*wait_insert_, chain.waits.size(),
-                          [&](size_t i, std::span<void* const> columns, size_t at) {
-                            Column<int64_t>(columns, 0)[at] = ids.events[chain.waits[i].second];
-                            Column<int64_t>(columns, 1)[at] = ids.events[chain.waits[i].first];
-                          }));
-  TELLTALE_TRY(InsertRows(*flow_insert_, data.flows.size(),
-                          [&](size_t i, std::span<void* const> columns, size_t at) {
-                            const FlowPoint& flow = data.flows[i];
-                            Column<int64_t>(columns, 0)[at] = flow.time_ns;
-                            Column<uint64_t>(columns, 1)[at] = flow.id;
-                            Column<uint32_t>(columns, 2)[at] = ids.first_name + flow.category;
-                            Column<uint32_t>(columns, 3)[at] = ids.first_track + flow.track;
-                            Column<uint32_t>(columns, 4)[at] = flow.phase;
-                          }));
-  TELLTALE_TRY(InsertRows(*counter_insert_, data.counters.size(),
-                          [&](size_t i, std::span<void* const> columns, size_t at) {
-                            const CounterValue& counter = data.counters[i];
-                            Column<int64_t>(columns, 0)[at] = counter.time_ns;
-                            Column<uint32_t>(columns, 1)[at] = ids.first_track + counter.track;
-                            Column<uint32_t>(columns, 2)[at] = ids.first_name + counter.name;
-                            Column<double>(columns, 3)[at] = counter.value;
-                          }));
-  if (data.communications.empty()) return {};
-  TELLTALE_ASSIGN(Rows rows, Rows::To(*connection_, "communication_event"));
+  TELLTALE_TRY(launch_insert_->InsertRows(
+      data.launches.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+        const KernelLaunch& launch = data.launches[i];
+        Column<int64_t>(columns, 0)[at] = ids.events[launch.event];
+        for (size_t k = 0; k < 3; ++k) {
+          Column<uint32_t>(columns, 1 + k)[at] = launch.grid[k];
+          Column<uint32_t>(columns, 4 + k)[at] = launch.block[k];
+        }
+        Column<uint32_t>(columns, 7)[at] = launch.registers_per_thread;
+        Column<uint32_t>(columns, 8)[at] = launch.shared_memory_bytes;
+        Column<int64_t>(columns, 9)[at] = launch.graph_node;
+      }));
+  TELLTALE_TRY(memory_insert_->InsertRows(
+      data.memory.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+        Column<int64_t>(columns, 0)[at] = ids.events[data.memory[i].event];
+        Column<uint64_t>(columns, 1)[at] = data.memory[i].bytes;
+      }));
+  TELLTALE_TRY(wait_insert_->InsertRows(
+      chain.waits.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+        Column<int64_t>(columns, 0)[at] = ids.events[chain.waits[i].second];
+        Column<int64_t>(columns, 1)[at] = ids.events[chain.waits[i].first];
+      }));
+  TELLTALE_TRY(flow_insert_->InsertRows(
+      data.flows.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+        const FlowPoint& flow = data.flows[i];
+        Column<int64_t>(columns, 0)[at] = flow.time_ns;
+        Column<uint64_t>(columns, 1)[at] = flow.id;
+        Column<uint32_t>(columns, 2)[at] = ids.first_name + flow.category;
+        Column<uint32_t>(columns, 3)[at] = ids.first_track + flow.track;
+        Column<uint32_t>(columns, 4)[at] = flow.phase;
+      }));
+  TELLTALE_TRY(counter_insert_->InsertRows(
+      data.counters.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+        const CounterValue& counter = data.counters[i];
+        Column<int64_t>(columns, 0)[at] = counter.time_ns;
+        Column<uint32_t>(columns, 1)[at] = ids.first_track + counter.track;
+        Column<uint32_t>(columns, 2)[at] = ids.first_name + counter.name;
+        Column<double>(columns, 3)[at] = counter.value;
+      }));
+  LazyAppender rows(*connection_, "communication_event");
   for (const Communication& row : data.communications) {
     TELLTALE_TRY(rows.Append(
         {Cell(ids.events[row.event]), TextOrNull(row.collective), TextOrNull(row.data_type),
@@ -193,7 +154,7 @@ Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chai
 }
 
 Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data, const Ids& ids) {
-  TELLTALE_ASSIGN(Rows processes, Rows::To(*connection_, "trace_process"));
+  LazyAppender processes(*connection_, "trace_process");
   for (size_t i = 0; i < data.processes.size(); ++i) {
     const Process& process = data.processes[i];
     TELLTALE_TRY(
@@ -202,7 +163,7 @@ Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data,
                           ToCell(data.rank), ToCell(data.world_size)}));
   }
   TELLTALE_TRY(processes.Close());
-  TELLTALE_ASSIGN(Rows tracks, Rows::To(*connection_, "track"));
+  LazyAppender tracks(*connection_, "track");
   for (size_t i = 0; i < data.tracks.size(); ++i) {
     const Track& track = data.tracks[i];
     TELLTALE_TRY(tracks.Append({Cell(int64_t{ids.first_track} + static_cast<int64_t>(i)),
@@ -211,24 +172,24 @@ Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data,
                                 Known(track.context), Cell(track.id), TextOrNull(track.name)}));
   }
   TELLTALE_TRY(tracks.Close());
-  TELLTALE_ASSIGN(Rows names, Rows::To(*connection_, "event_name"));
+  LazyAppender names(*connection_, "event_name");
   for (size_t i = 0; i < data.names.size(); ++i) {
     TELLTALE_TRY(names.Append({Cell(int64_t{ids.first_name} + static_cast<int64_t>(i)),
                                Cell(ids.source), data.names[i]}));
   }
   TELLTALE_TRY(names.Close());
-  TELLTALE_ASSIGN(Rows losses, Rows::To(*connection_, "ingest_loss"));
+  LazyAppender losses(*connection_, "ingest_loss");
   for (const Loss& loss : data.losses) {
     TELLTALE_TRY(losses.Append({Cell(row.run), Cell(ids.source), Cell(), Cell(), Cell(),
                                 loss.loss_class, loss.kind, Unsigned(loss.count),
                                 Unsigned(loss.first_position), TextOrNull(loss.detail), false}));
   }
   TELLTALE_TRY(losses.Close());
-  TELLTALE_ASSIGN(Rows source, Rows::To(*connection_, "source"));
+  LazyAppender source(*connection_, "source");
   TELLTALE_TRY(source.Append(
       {Cell(ids.source), Cell(row.run), row.path, row.format, TextOrNull(data.format_version),
        row.compression, Unsigned(row.size_bytes), Unsigned(row.expanded_bytes), row.fingerprint,
-       Unsigned(data.records), Unsigned(data.records - LostRecords(data)), Cell(), Cell(),
+       Unsigned(data.records), Unsigned(data.records - data.LostRecords()), Cell(), Cell(),
        TextOrNull(row.damage), Cell()}));
   TELLTALE_TRY(source.Close());
   return connection_->Run(

@@ -5,25 +5,13 @@
 #include <memory>
 #include <string>
 
+#include "readers/source_row.h"
 #include "readers/trace/call_chain.h"
 #include "readers/trace/trace_data.h"
 #include "store/bulk_insert.h"
 #include "store/store.h"
 
 namespace telltale::trace {
-
-// The row of the table source, but for what TraceData knows.
-struct SourceRow {
-  int64_t run = 0;
-  std::string path;
-  std::string format;
-  std::string compression;
-  uint64_t size_bytes = 0;
-  uint64_t expanded_bytes = 0;
-  std::string fingerprint;
-  std::string damage;
-  int64_t replaces = -1;
-};
 
 class TraceWriter {
  public:
