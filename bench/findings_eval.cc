@@ -1,7 +1,8 @@
 // How right `telltale collectives findings` is over simulated jobs with known faults; prints a
 // table.
 //
-//   findings_eval [--jobs 300] [--seed 1] [--most-ranks 512] [--kind late_rank] [--verbose]
+//   findings_eval [--jobs 300] [--first 0] [--seed 1] [--most-ranks 512] [--kind late_rank]
+//                 [--verbose]
 //                 [--rows FILE]   append rows of build/bench.json, one a line
 
 #include <cstdlib>
@@ -24,6 +25,7 @@ namespace {
 
 struct Options {
   uint64_t jobs = 300;
+  uint64_t first = 0;  // number of the first job
   uint64_t seed = 1;
   uint32_t most_ranks = 512;
   std::string kind;
@@ -38,6 +40,7 @@ Options Parse(int argc, char** argv) {
     const std::string value = i + 1 < argc ? argv[i + 1] : "";
     const uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
     if (option == "--jobs") options.jobs = number;
+    if (option == "--first") options.first = number;
     if (option == "--seed") options.seed = number;
     if (option == "--most-ranks") options.most_ranks = static_cast<uint32_t>(number);
     if (option == "--kind") options.kind = value;
@@ -130,7 +133,7 @@ int main(int argc, char** argv) {
       std::filesystem::temp_directory_path() / fmt::format("findings_eval_{}", ::getpid());
   std::filesystem::create_directories(folder);
   Totals totals;
-  for (uint64_t i = 0; i < options.jobs; ++i) {
+  for (uint64_t i = options.first; i < options.first + options.jobs; ++i) {
     const Campaign campaign =
         options.kind.empty()
             ? telltale::test::MakeCampaign(i, options.seed, options.most_ranks)

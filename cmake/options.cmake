@@ -18,7 +18,9 @@ if(TELLTALE_SANITIZE)
     list(APPEND sanitize -Wno-maybe-uninitialized)
   endif()
   target_compile_options(telltale_options INTERFACE ${sanitize})
-  target_link_options(telltale_options INTERFACE ${sanitize})
+  # Libraries would take inline functions of the standard library from the program, instrumented ones.
+  target_link_options(telltale_options INTERFACE
+    ${sanitize} -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/no_exports.map)
 endif()
 
 if(TELLTALE_LTO)

@@ -9,9 +9,11 @@
 #include <map>
 #include <set>
 
+#include "collectives/kept_answers.h"
 #include "collectives/preparation.h"
 #include "collectives/rank_skew.h"
 #include "collectives/selection.h"
+#include "readers/ingest.h"
 #include "store/query.h"
 #include "tests/program.h"
 #include "tests/support/inspector_support.h"
@@ -333,6 +335,57 @@ TEST_F(CollectivesQueries, CellsThatAreOutOfDateAreNotUsed) {
     return Telltale({"--store", store, "-q", "collectives", "traffic"}).out;
   };
   EXPECT_EQ(traffic(copy), traffic(store_));
+}
+
+// An answer that is kept is the one found anew, and it is used only for the question without
+// filters, while the store's sources are those it was made from.
+TEST_F(CollectivesQueries, KeptAnswersAreTheAnswers) {
+  const std::string copy = *folder_ / "kept.duckdb";
+  fs::copy_file(store_, copy);
+  const auto in_copy = [&](const auto& work) {
+    StoreOptions options;
+    options.access = Access::kReadWrite;
+    auto store = std::move(Store::Open(copy, options)).value();
+    const Status status = work(*store);
+    EXPECT_TRUE(status) << status.error().message;
+  };
+  const auto ask = [&](Strings arguments) {
+    Strings all = {"--store", copy, "-q", "--format", "csv", "collectives"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return Telltale(all).out;
+  };
+  const Strings queries = {"summary", "communicators", "by-communicator", "by-host",
+                           "by-rank", "p2p",           "scaling"};
+  std::map<std::string, std::string> found;
+  for (const std::string& query : queries) found[query] = ask({query});
+  in_copy([](Store& store) { return collectives::KeepAnswers(store, 1); });
+  for (const std::string& query : queries) EXPECT_EQ(ask({query}), found[query]) << query;
+
+  const std::string run = ask({"summary", "--run", kTrain});
+  in_copy([](Store& store) {
+    return (*store.Connect())->Run("UPDATE kept_summary SET operations = 471142");
+  });
+  EXPECT_NE(ask({"summary"}).find("471142"), std::string::npos) << "it is not used";
+  EXPECT_EQ(ask({"summary", "--run", kTrain}), run);
+
+  // Another source is in the store now, and nothing was kept since.
+  in_copy([&](Store& store) {
+    IngestOptions options;
+    fs::create_directory(*folder_ / "more");
+    WriteFile(*folder_ / "more/node9-pid1.log", ProxyLog() + "\n");
+    options.paths = {*folder_ / "more"};
+    const auto report = Ingest(store, options);
+    EXPECT_TRUE(report) << report.error().message;
+    return Status();
+  });
+  EXPECT_EQ(ask({"by-rank"}), found["by-rank"]);
+  EXPECT_EQ(ask({"summary"}).find("471142"), std::string::npos);
+  // In a store as small as this one an ingest keeps none.
+  in_copy([](Store& store) { return collectives::KeepAnswers(store); });
+  const Outcome kept =
+      Telltale({"--store", copy, "-q", "--format", "csv", "sql",
+                "SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'kept%'"});
+  EXPECT_NE(kept.out.find("\n1\n"), std::string::npos) << kept.out;
 }
 
 TEST_F(CollectivesQueries, HelpOfAQueryIsItsHead) {

@@ -1,7 +1,7 @@
 -- What a question is about: the operation series that its filters leave, with all that describes them.
 -- Every query of queries/collectives starts from selected_series, or from the cells of cells.sql.
 
-CREATE TEMP TABLE selected_rank AS
+CREATE TEMP VIEW selected_rank AS
 WITH described AS (
   SELECT c.communicator_rank, c.source, f.run AS run_number, u.name AS run, c.process, p.host, p.pid,
          c.communicator, c.id AS communicator_id, nullif(c.name, 'unknown') AS communicator_name,

@@ -283,7 +283,8 @@ Status FindInRun(Store& store, int64_t run, const std::string& name, Findings& f
   RemoveWaits(data, units, jitter, slow);
 
   RunFindings run_findings(*connection, data, matched);
-  const std::vector<JitterCause> jitter_causes = MergeJitter(data, jitter, late.candidates);
+  const std::vector<JitterCause> jitter_causes =
+      MergeJitter(data, jitter, late.candidates, slow.causes);
   for (const LateCause& cause : MergeLate(data, matched, late.candidates, slow.causes, jitter)) {
     // A host that is late as a whole comes out of whatever else is wrong.
     if (cause.whole_host && (!slow.causes.empty() || !jitter_causes.empty())) continue;

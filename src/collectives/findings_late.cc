@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "collectives/findings_statistics.h"
 
@@ -14,6 +16,7 @@ constexpr double kLeastShare = 0.1;
 constexpr double kLeastMarginUs = 5;
 constexpr double kMissWeight = 0.6;  // the best window has hits in at least 3 of 8 operations
 constexpr double kDiscoveryRate = 1e-6;
+constexpr double kClear = -14;  // log p of a rank that is late beyond doubt
 
 struct Hit {
   size_t operation;
@@ -55,32 +58,69 @@ MarginModel ModelOutside(const MatchedLane& lane, size_t first, size_t last) {
 
 class LaneSearch {
  public:
-  LaneSearch(const RunData& data, uint32_t lane, const MatchedLane& matched, LateSearch& found)
-      : data_(data), index_(lane), lane_(data.lanes[lane]), matched_(matched), found_(found) {}
+  LaneSearch(const RunData& data, uint32_t lane, const MatchedLane& matched)
+      : data_(data), index_(lane), lane_(data.lanes[lane]), matched_(matched) {
+    std::vector<double> least(matched.least_us.begin(), matched.least_us.end());
+    material_us_ = std::max(kLeastMarginUs, kLeastShare * MedianOf(least));
+    counts_.assign(matched.size(), true);
+  }
 
-  void Search() {
-    std::vector<double> least(matched_.least_us.begin(), matched_.least_us.end());
-    typical_us_ = MedianOf(least);
-    const double material = std::max(kLeastMarginUs, kLeastShare * typical_us_);
-    std::map<uint16_t, std::vector<Hit>> hits;
-    for (size_t i = 0; i < matched_.size(); ++i) {
-      const double margin = matched_.second_us[i] - matched_.least_us[i];
-      if (margin >= material) hits[matched_.last[i]].push_back({i, 0, margin});
-    }
-    for (auto& [slot, of_rank] : hits) {
-      if (of_rank.size() >= 2) Judge(slot, of_rank);
+  // The clearest first: where its record is lost, the next to last looks like the last one, so that
+  // the others are judged by the operations in which it was seen.
+  std::vector<LateCandidate> Search() {
+    std::vector<LateCandidate> clear;
+    for (;;) {
+      std::vector<LateCandidate> found = JudgeAll(clear);
+      const auto clearest =
+          std::min_element(found.begin(), found.end(),
+                           [](const auto& a, const auto& b) { return a.log_p < b.log_p; });
+      if (clearest == found.end() || clearest->log_p > kClear) {
+        found.insert(found.end(), clear.begin(), clear.end());
+        return found;
+      }
+      clear.push_back(*clearest);
+      LeaveOut(*clearest);
     }
   }
 
  private:
-  void Judge(uint16_t slot, std::vector<Hit>& hits) {
+  // All ranks but the known.
+  std::vector<LateCandidate> JudgeAll(const std::vector<LateCandidate>& known) const {
+    std::map<uint16_t, std::vector<Hit>> hits;
+    for (size_t i = 0; i < matched_.size(); ++i) {
+      const double margin = matched_.second_us[i] - matched_.least_us[i];
+      if (counts_[i] && margin >= material_us_) hits[matched_.last[i]].push_back({i, 0, margin});
+    }
+    std::vector<LateCandidate> candidates;
+    for (auto& [slot, of_rank] : hits) {
+      const uint32_t member = lane_.series[slot].member;
+      const bool is_known = std::any_of(known.begin(), known.end(), [&](const auto& candidate) {
+        return candidate.member == member;
+      });
+      if (of_rank.size() < 2 || is_known) continue;
+      if (const auto candidate = Judge(slot, of_rank)) candidates.push_back(*candidate);
+    }
+    return candidates;
+  }
+
+  void LeaveOut(const LateCandidate& late) {
+    for (const SeriesData& series : lane_.series) {
+      if (series.member != late.member) continue;
+      const auto own = data_.Sequences(series);
+      for (size_t i = late.first; i <= late.last; ++i) {
+        counts_[i] = counts_[i] && std::binary_search(own.begin(), own.end(), matched_.sequence[i]);
+      }
+    }
+  }
+
+  std::optional<LateCandidate> Judge(uint16_t slot, std::vector<Hit>& hits) const {
     // Operations that no other rank recorded say nothing of it.
     const auto own = data_.Sequences(lane_.series[slot]);
     size_t at = 0, local = 0, next = 0;
     for (size_t i = 0; i < matched_.size(); ++i) {
       while (at < own.size() && own[at] < matched_.sequence[i]) ++at;
       if (next < hits.size() && hits[next].operation == i) hits[next++].local = local;
-      local += at < own.size() && own[at] == matched_.sequence[i] ? 1 : 0;
+      local += counts_[i] && at < own.size() && own[at] == matched_.sequence[i] ? 1 : 0;
     }
     // Hits weigh 1, the rank's own operations between them take away.
     double sum = 0, best = 0;
@@ -98,16 +138,23 @@ class LaneSearch {
         last = i;
       }
     }
-    if (last == first) return;
-    Test(slot, local,
-         {hits.begin() + static_cast<std::ptrdiff_t>(first),
-          hits.begin() + static_cast<std::ptrdiff_t>(last) + 1});
+    if (last == first) return std::nullopt;
+    return Test(slot, local, std::span(hits).subspan(first, last - first + 1),
+                hits.size() - (last - first + 1));
   }
 
-  // Where no rank is to blame, each is as likely to come last as any other, and margins are what
-  // they are elsewhere.
-  void Test(uint16_t slot, size_t recorded, std::vector<Hit> hits) {
-    const MarginModel model = ModelOutside(matched_, hits.front().operation, hits.back().operation);
+  // Where no rank is to blame, each is as likely to come last as any other, or as it is outside the
+  // window, and margins are what they are elsewhere.
+  LateCandidate Test(uint16_t slot, size_t recorded, std::span<const Hit> hits,
+                     size_t hits_outside) const {
+    // Ranks come in twos where they come out of smaller communicators, with next to no margin
+    // between them. Where one of the two left no records, the other is last alone twice as often as
+    // the rest, and by larger margins.
+    const bool unseen =
+        static_cast<int64_t>(lane_.series.size()) < data_.communicators[lane_.communicator].n_ranks;
+    const MarginModel model =
+        unseen ? MarginModel()
+               : ModelOutside(matched_, hits.front().operation, hits.back().operation);
     LateCandidate candidate;
     candidate.lane = index_;
     candidate.member = lane_.series[slot].member;
@@ -116,17 +163,20 @@ class LaneSearch {
     candidate.hits = hits.size();
     const size_t range = hits.back().local - hits.front().local + 1;
     candidate.misses = range - hits.size();
+    const auto outside = static_cast<double>(recorded - std::min(recorded, range));
     std::vector<double> margins, least;
     for (const Hit& hit : hits) {
-      candidate.log_p += model.LogTail(hit.margin_us) - std::log(matched_.present[hit.operation]);
+      const double ranks = matched_.present[hit.operation];
+      const double usual = (static_cast<double>(hits_outside) + 1) / (outside + ranks);
+      const double share = std::max(usual, (unseen ? 2.0 : 1.0) / ranks);
+      candidate.log_p += model.LogTail(hit.margin_us) + std::log(std::min(1.0, share));
       margins.push_back(hit.margin_us);
       least.push_back(matched_.least_us[hit.operation]);
     }
     // Windows that are at least as long, and as many lengths as there are powers of two: whoever is
     // late all the time was not sought out.
-    const auto free = static_cast<double>(recorded - std::min(recorded, range)) + 1;
     const double windows =
-        0.5 * free * (free + 1) * (1 + std::log2(static_cast<double>(recorded) + 1));
+        0.5 * (outside + 1) * (outside + 2) * (1 + std::log2(static_cast<double>(recorded) + 1));
     candidate.log_p += LogChoose(static_cast<double>(range), static_cast<double>(hits.size())) +
                        std::log(std::max(1.0, windows));
     candidate.margin_us = MedianOf(margins);
@@ -134,15 +184,15 @@ class LaneSearch {
     candidate.intrinsic_us = MedianOf(least);
     candidate.first_progress = matched_.Progress(lane_, candidate.first);
     candidate.last_progress = matched_.Progress(lane_, candidate.last);
-    found_.candidates.push_back(candidate);
+    return candidate;
   }
 
   const RunData& data_;
   uint32_t index_;
   const Lane& lane_;
   const MatchedLane& matched_;
-  LateSearch& found_;
-  double typical_us_ = 0;
+  double material_us_ = 0;
+  std::vector<bool> counts_;  // of operations
 };
 
 // What each operation of a communicator says of a rank is little where records are lost; together
@@ -178,7 +228,8 @@ LateSearch FindLate(const RunData& data, const std::vector<MatchedLane>& matched
   LateSearch found;
   for (uint32_t i = 0; i < data.lanes.size(); ++i) {
     if (data.lanes[i].p2p || matched[i].size() < kFewestOperations) continue;
-    LaneSearch(data, i, matched[i], found).Search();
+    const std::vector<LateCandidate> of_lane = LaneSearch(data, i, matched[i]).Search();
+    found.candidates.insert(found.candidates.end(), of_lane.begin(), of_lane.end());
     found.tests += static_cast<double>(data.lanes[i].series.size());
   }
   CombineLanes(data, found.candidates);

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
 #include <tuple>
+
+#include "collectives/findings_statistics.h"
 
 namespace telltale::collectives {
 namespace {
@@ -110,6 +113,7 @@ class LateMerger {
       // So do those that wait for it in there, and come to the next communicator with it.
       const bool elsewhere = where != CommunicatorOf(candidate);
       const bool waits = elsewhere && IsIn(entity, where);
+      if (jitter.entity == entity && IsLateBesides(candidate, jitter, kUneven)) continue;
       if (jitter.entity == entity || waits) {
         if (candidate.spread > kUneven || (elsewhere && candidate.margin_us < reach_us))
           return true;
@@ -121,6 +125,37 @@ class LateMerger {
       }
     }
     return false;
+  }
+
+  // Whether it was as late before it varied, or afterwards, and evenly so.
+  bool IsLateBesides(const LateCandidate& candidate, const JitterCandidate& jitter,
+                     double uneven) const {
+    constexpr size_t kFewest = 8;
+    const Lane& lane = data_.lanes[candidate.lane];
+    const MatchedLane& matched = matched_[candidate.lane];
+    std::vector<double> margins;
+    size_t recorded = 0;
+    for (size_t i = candidate.first; i <= candidate.last; ++i) {
+      const double progress = matched.Progress(lane, i);
+      if (progress > jitter.first_progress - kSlack && progress < jitter.last_progress + kSlack)
+        continue;
+      const SeriesData& last = lane.series[matched.last[i]];
+      recorded +=
+          last.member == candidate.member || Has(lane, candidate.member, matched.sequence[i]) ? 1
+                                                                                              : 0;
+      if (last.member == candidate.member)
+        margins.push_back(matched.second_us[i] - matched.least_us[i]);
+    }
+    if (margins.size() < kFewest || 2 * margins.size() < recorded) return false;
+    const double typical = MedianOf(margins);
+    return 2 * typical > candidate.margin_us && SpreadAround(margins, typical) < uneven * typical;
+  }
+
+  bool Has(const Lane& lane, uint32_t member, uint32_t sequence) const {
+    return std::any_of(lane.series.begin(), lane.series.end(), [&](const SeriesData& series) {
+      const auto own = data_.Sequences(series);
+      return series.member == member && std::binary_search(own.begin(), own.end(), sequence);
+    });
   }
 
   bool IsIn(uint32_t entity, uint32_t communicator) const {
@@ -306,10 +341,24 @@ JitterCause MakeJitterCause(const std::vector<JitterCandidate>& candidates,
 
 }  // namespace
 
-std::vector<JitterCause> MergeJitter(const RunData& data,
-                                     const std::vector<JitterCandidate>& candidates,
-                                     const std::vector<LateCandidate>& late) {
+std::vector<JitterCause> MergeJitter(const RunData& data, const std::vector<JitterCandidate>& all,
+                                     const std::vector<LateCandidate>& late,
+                                     const std::vector<SlowCause>& slow) {
   const auto communicators = CommunicatorsOf(data);
+  // Who comes out of transfers over a slow link arrives later in the next communicator, though not
+  // each time.
+  std::vector<JitterCandidate> candidates;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(candidates), [&](const auto& candidate) {
+    constexpr double kMostOfAdded = 1.5;
+    const auto& own = communicators[candidate.entity];
+    return std::none_of(slow.begin(), slow.end(), [&](const SlowCause& cause) {
+      return cause.communicator >= 0 && cause.transfers && Overlap(cause, candidate) &&
+             static_cast<uint32_t>(cause.communicator) != data.lanes[candidate.lane].communicator &&
+             std::find(own.begin(), own.end(), static_cast<uint32_t>(cause.communicator)) !=
+                 own.end() &&
+             candidate.spread_us <= kMostOfAdded * cause.added_us;
+    });
+  });
   std::set<std::pair<uint32_t, uint32_t>> varies_in;  // entity, communicator
   for (const JitterCandidate& candidate : candidates) {
     varies_in.emplace(candidate.entity, data.lanes[candidate.lane].communicator);

@@ -30,7 +30,8 @@ struct JitterCause {
 
 std::vector<JitterCause> MergeJitter(const RunData& data,
                                      const std::vector<JitterCandidate>& candidates,
-                                     const std::vector<LateCandidate>& late);
+                                     const std::vector<LateCandidate>& late,
+                                     const std::vector<SlowCause>& slow);
 
 std::vector<LateCause> MergeLate(const RunData& data, const std::vector<MatchedLane>& matched,
                                  const std::vector<LateCandidate>& candidates,

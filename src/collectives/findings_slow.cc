@@ -19,6 +19,7 @@ constexpr double kLeastNoise = 0.02;
 constexpr double kDiscoveryRate = 1e-4;
 const double kLeastExcess = std::log(1.08);
 const double kLeastIfLossy = std::log(1.13);
+constexpr double kLeastAddedUs = 5;  // clocks show 1 us
 
 // What must be alike for times to be compared.
 using Family = std::tuple<std::string, uint64_t, std::string, int64_t, uint64_t, bool>;
@@ -211,6 +212,7 @@ SlowStretch SlowestStretch(const SlowUnit& unit) {
   const Excess excess = ExcessIn(unit, stretch.first_progress, stretch.last_progress);
   stretch.excess = excess.mean;
   if (stretch.excess < kLeastExcess || excess.operations < kFewestOperations) return stretch;
+  if (std::expm1(stretch.excess) * std::exp(unit.reference) < kLeastAddedUs) return stretch;
   // The last rank may be missing in all operations of some bins.
   if (unit.lossy && (stretch.excess < kLeastIfLossy || excess.bins < kFewestOperations ||
                      excess.operations < 2 * kFewestOperations)) {
@@ -257,6 +259,7 @@ SlowUnit Together(const std::vector<const SlowUnit*>& siblings) {
   all.noise = MedianOf(noises);
   all.complete = siblings.front()->complete;
   all.lossy = siblings.front()->lossy;
+  all.reference = siblings.front()->reference;
   return all;
 }
 

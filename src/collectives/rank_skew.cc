@@ -9,6 +9,8 @@
 #include <tuple>
 #include <vector>
 
+#include "base/zeroed_array.h"
+#include "collectives/lateness.h"
 #include "collectives/record_scan.h"
 #include "store/bulk_insert.h"
 #include "store/column_scan.h"
@@ -27,11 +29,7 @@ struct Row {
   int64_t rank = 0;
   uint32_t group = 0;
   size_t begin = 0;  // of its times, one for each sequence number of the group
-  uint64_t operations = 0;
-  uint64_t lateness_us_sum = 0;
-  uint64_t lateness_us_max = 0;
-  uint64_t longest_us_sum = 0;
-  uint64_t latest = 0;
+  Lateness lateness;
 };
 
 // An operation of a communicator: rows first_row … end_row.
@@ -72,7 +70,7 @@ class Skew {
     if (!suits_) return false;
     MakeRows();
     if (!suits_) return false;
-    times_.resize(cells_);
+    times_ = ZeroedArray<uint32_t>(cells_);
     TELLTALE_TRY(PutRecords());
     for (const IrregularRecord& record : irregular_) {
       if (record.series < row_of_series_.size() && row_of_series_[record.series] != kNone) {
@@ -206,8 +204,8 @@ class Skew {
   }
 
   // A record comes once for each rank, operation and sequence number, but where files overlap: then
-  // two workers may put a time to one place, and the longer one must stay. Only if so was found the
-  // slower way is taken, over all once more.
+  // the longest time of a place must stay. Only if some place was put to twice, which shows in the
+  // counts, the slower way is taken, over all once more.
   Status PutRecords() {
     TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
     workers_ = workers - 1;
@@ -215,13 +213,10 @@ class Skew {
     std::vector<uint64_t> put(workers);
     TELLTALE_TRY(ScanRecords(store_, chosen_, fields, [&](size_t worker, const RecordSpan& span) {
       put[worker] += Put(span, [](uint32_t& place, uint32_t time) {
-        const std::atomic_ref<uint32_t> at(place);
-        at.store(std::max(at.load(std::memory_order_relaxed), time), std::memory_order_relaxed);
+        std::atomic_ref<uint32_t>(place).store(time, std::memory_order_relaxed);
       });
     }));
-    const uint64_t all = std::accumulate(put.begin(), put.end(), uint64_t{0});
-    const auto none = static_cast<uint64_t>(std::count(times_.begin(), times_.end(), 0U));
-    if (all == times_.size() - none) return {};
+    if (std::accumulate(put.begin(), put.end(), uint64_t{0}) == TimesPut()) return {};
     return ScanRecords(store_, chosen_, fields, [&](size_t, const RecordSpan& span) {
       (void)Put(span, [](uint32_t& place, uint32_t time) {
         const std::atomic_ref<uint32_t> at(place);
@@ -230,6 +225,16 @@ class Skew {
         }
       });
     });
+  }
+
+  uint64_t TimesPut() const {
+    std::atomic<uint64_t> put = 0;
+    ForEachBeside(rows_.size(), workers_, [&](size_t i) {
+      const uint32_t* const times = times_.data() + rows_[i].begin;
+      const size_t length = groups_[rows_[i].group].length();
+      put += length - static_cast<size_t>(std::count(times, times + length, 0U));
+    });
+    return put;
   }
 
   // How many records had a time.
@@ -272,45 +277,23 @@ class Skew {
       shortest.fill(std::numeric_limits<uint32_t>::max());
       ranks.fill(0);
       for (size_t row = group.first_row; row < group.end_row; ++row) {
-        const uint32_t* const times = times_.data() + rows_[row].begin + begin;
-        for (size_t i = 0; i < count; ++i) {
-          longest[i] = std::max(longest[i], times[i]);
-          // A time of 0 is none: it becomes the largest.
-          shortest[i] = std::min(shortest[i] - 1, times[i] - 1) + 1;
-          ranks[i] += times[i] != 0 ? 1 : 0;
-        }
+        FoldTimes(times_.data() + rows_[row].begin + begin, count, longest.data(), shortest.data(),
+                  ranks.data());
       }
       for (size_t i = 0; i < count; ++i) {
         if (ranks[i] < 2) longest[i] = 0;
       }
       for (size_t row = group.first_row; row < group.end_row; ++row) {
-        AddLateness(rows_[row], times_.data() + rows_[row].begin + begin, longest.data(),
-                    shortest.data(), count);
+        const Lateness part = LatenessOf(times_.data() + rows_[row].begin + begin, count,
+                                         longest.data(), shortest.data());
+        Lateness& all = rows_[row].lateness;
+        all.operations += part.operations;
+        all.sum_us += part.sum_us;
+        all.max_us = std::max(all.max_us, part.max_us);
+        all.longest_sum_us += part.longest_sum_us;
+        all.latest += part.latest;
       }
     }
-  }
-
-  static void AddLateness(Row& row, const uint32_t* times, const uint32_t* longest,
-                          const uint32_t* shortest, size_t count) {
-    uint64_t operations = 0;
-    uint64_t lateness_sum = 0;
-    uint64_t longest_sum = 0;
-    uint32_t lateness_max = 0;
-    uint64_t latest = 0;
-    for (size_t i = 0; i < count; ++i) {
-      const bool counts = times[i] != 0 && longest[i] != 0;
-      const uint32_t lateness = counts ? longest[i] - times[i] : 0;
-      operations += counts ? 1 : 0;
-      lateness_sum += lateness;
-      longest_sum += counts ? longest[i] : 0;
-      lateness_max = std::max(lateness_max, lateness);
-      latest += counts && times[i] == shortest[i] && lateness > 0 ? 1 : 0;
-    }
-    row.operations += operations;
-    row.lateness_us_sum += lateness_sum;
-    row.longest_us_sum += longest_sum;
-    row.lateness_us_max = std::max<uint64_t>(row.lateness_us_max, lateness_max);
-    row.latest += latest;
   }
 
   Status WriteTable() {
@@ -333,12 +316,13 @@ class Skew {
       size_t at = 0;
       for (; at < capacity && next < rows_.size(); ++next) {
         const Row& row = rows_[next];
-        if (row.operations == 0) continue;
+        if (row.lateness.operations == 0) continue;
         static_cast<int64_t*>(columns[0])[at] = row.communicator;
         static_cast<uint32_t*>(columns[1])[at] = row.operation;
         static_cast<int64_t*>(columns[2])[at] = row.rank;
-        const std::array counts = {row.operations, row.lateness_us_sum, row.lateness_us_max,
-                                   row.longest_us_sum, row.latest};
+        const Lateness& late = row.lateness;
+        const std::array counts = {late.operations, late.sum_us, late.max_us, late.longest_sum_us,
+                                   late.latest};
         for (size_t i = 0; i < counts.size(); ++i) {
           static_cast<uint64_t*>(columns[3 + i])[at] = counts[i];
         }
@@ -366,7 +350,7 @@ class Skew {
   ChosenSeries chosen_;
   size_t workers_ = 1;
   size_t cells_ = 0;
-  std::vector<uint32_t> times_;  // of all rows; 0: no record
+  ZeroedArray<uint32_t> times_;  // of all rows; 0: no record
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <memory>
 
 #include "collectives/record_scan.h"
 #include "store/bandwidth_counts.h"
@@ -33,28 +32,23 @@ struct SlotBin {
 // The bandwidths of each slot and bin that one worker counted.
 class SlotCounts {
  public:
+  // Good until the next call for the slot.
   BandwidthCounts& At(const SlotBin& at) {
     if (at.slot >= slots_.size()) slots_.resize(at.slot + 1);
     Slot& slot = slots_[at.slot];
-    std::unique_ptr<BandwidthCounts>* place = nullptr;
-    if (at.bin >= 0 && at.bin < kNearBins) {
-      const auto bin = static_cast<size_t>(at.bin);
-      if (bin >= slot.near.size()) slot.near.resize(bin + 1);
-      place = &slot.near[bin];
-    } else {
-      place = &slot.far[at.bin];
-    }
-    if (*place == nullptr) *place = std::make_unique<BandwidthCounts>();
-    return **place;
+    if (at.bin < 0 || at.bin >= kNearBins) return slot.far[at.bin];
+    const auto bin = static_cast<size_t>(at.bin);
+    if (bin >= slot.near.size()) slot.near.resize(bin + 1);
+    return slot.near[bin];
   }
 
   void Add(SlotCounts&& other) {
-    other.ForEach([&](const SlotBin& at, std::unique_ptr<BandwidthCounts>& theirs) {
+    other.ForEach([&](const SlotBin& at, BandwidthCounts& theirs) {
       BandwidthCounts& ours = At(at);
       if (ours.empty()) {
-        std::swap(ours, *theirs);
+        std::swap(ours, theirs);
       } else {
-        ours.Add(std::move(*theirs));
+        ours.Add(std::move(theirs));
       }
     });
   }
@@ -63,8 +57,8 @@ class SlotCounts {
   template <typename Visit>
   void ForEach(const Visit& visit) {
     for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
-      const auto visit_bin = [&](int64_t bin, std::unique_ptr<BandwidthCounts>& counts) {
-        if (counts != nullptr && !counts->empty()) visit(SlotBin{slot, bin}, counts);
+      const auto visit_bin = [&](int64_t bin, BandwidthCounts& counts) {
+        if (!counts.empty()) visit(SlotBin{slot, bin}, counts);
       };
       for (size_t bin = 0; bin < slots_[slot].near.size(); ++bin) {
         visit_bin(static_cast<int64_t>(bin), slots_[slot].near[bin]);
@@ -76,8 +70,8 @@ class SlotCounts {
  private:
   static constexpr int64_t kNearBins = 4096;
   struct Slot {
-    std::vector<std::unique_ptr<BandwidthCounts>> near;  // by bin
-    std::map<int64_t, std::unique_ptr<BandwidthCounts>> far;
+    std::vector<BandwidthCounts> near;  // by bin
+    std::map<int64_t, BandwidthCounts> far;
   };
   std::vector<Slot> slots_;
 };
@@ -204,10 +198,18 @@ class Rater {
       }
       size_t bin_end = end;
       if (bins_ != Bins::kNone) {
-        const int64_t from = worker.bin_begin - offset;
-        const int64_t to = worker.bin_end - offset;
-        bin_end = begin + 1;
-        while (bin_end < end && keys[bin_end] >= from && keys[bin_end] < to) ++bin_end;
+        const auto from = static_cast<uint64_t>(worker.bin_begin - offset);
+        const auto width = static_cast<uint64_t>(series.width);
+        const auto is_inside = [&](size_t i) { return keys[i] - from < width; };
+        // Where all are in one bin, a loop without a way out finds it faster.
+        size_t inside = 0;
+        if (is_inside(end - 1)) {
+          for (size_t i = begin; i < end; ++i) inside += is_inside(i) ? 1 : 0;
+        }
+        if (inside < end - begin) {
+          bin_end = begin + 1;
+          while (bin_end < end && is_inside(bin_end)) ++bin_end;
+        }
       }
       worker.last->AddEach(worker.formula_number, span.exec_time_us + begin, bin_end - begin);
       begin = bin_end;
@@ -242,9 +244,9 @@ class Rater {
 
   void Summarise() {
     std::vector<BandwidthCounts*> counts;
-    workers_[0].counts.ForEach([&](const SlotBin& at, std::unique_ptr<BandwidthCounts>& found) {
+    workers_[0].counts.ForEach([&](const SlotBin& at, BandwidthCounts& found) {
       rated_.push_back(at);
-      counts.push_back(found.get());
+      counts.push_back(&found);
     });
     summaries_.resize(counts.size());
     ForEachBeside(counts.size(), workers_.size() - 1,

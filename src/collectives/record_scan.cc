@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "store/column_scan.h"
+#include "base/zeroed_array.h"
 #include "store/column_visit.h"
 
 namespace telltale::collectives {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned kSeriesShift = 16;  // of a block's number
 
-// Offsets of all blocks, found by series and number in it.
+// Offsets of the chosen series' blocks, found by series and number in it.
 class Blocks {
  public:
   struct Offsets {
@@ -22,31 +22,25 @@ class Blocks {
     int64_t timestamp_us = 0;
   };
 
-  Status Load(Connection& connection) {
-    std::vector<int64_t> blocks;
-    std::vector<Offsets> offsets;
-    TELLTALE_TRY(ScanColumns(
-        connection, "SELECT block, sequence_offset, timestamp_offset_us FROM operation_block",
-        [&](std::span<const void* const> columns, size_t rows) {
-          const auto* block = static_cast<const int64_t*>(columns[0]);
-          const auto* sequence = static_cast<const int64_t*>(columns[1]);
-          const auto* timestamp = static_cast<const int64_t*>(columns[2]);
-          blocks.insert(blocks.end(), block, block + rows);
-          for (size_t i = 0; i < rows; ++i) offsets.push_back({sequence[i], timestamp[i]});
-        }));
-    for (const int64_t block : blocks) {
-      const auto series = static_cast<size_t>(block >> kSeriesShift);
-      if (series + 2 > first_.size()) first_.resize(series + 2);
-      first_[series + 1] = std::max(first_[series + 1], (static_cast<size_t>(block) & kNumber) + 1);
-    }
-    for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-    offsets_.resize(first_.empty() ? 0 : first_.back());
-    for (size_t i = 0; i < blocks.size(); ++i) offsets_[Place(blocks[i])] = offsets[i];
-    return {};
+  Status Load(Connection& connection, const std::string& where) {
+    TELLTALE_TRY(CountBlocks(connection, where));
+    offsets_ = ZeroedArray<Offsets>(first_.empty() ? 0 : first_.back());
+    constexpr std::array kColumns = {VisitedColumn{"block", ColumnType::kInt64},
+                                     VisitedColumn{"sequence_offset", ColumnType::kInt64},
+                                     VisitedColumn{"timestamp_offset_us", ColumnType::kInt64}};
+    return VisitColumns(connection, "operation_block", where, kColumns,
+                        [&](size_t, std::span<const void* const> columns, size_t rows) {
+                          const auto* block = static_cast<const int64_t*>(columns[0]);
+                          const auto* sequence = static_cast<const int64_t*>(columns[1]);
+                          const auto* timestamp_us = static_cast<const int64_t*>(columns[2]);
+                          for (size_t i = 0; i < rows; ++i) {
+                            offsets_[Place(block[i])] = {sequence[i], timestamp_us[i]};
+                          }
+                        });
   }
 
   const Offsets& Of(int64_t block) const {
-    const auto series = static_cast<size_t>(block >> kSeriesShift);
+    const size_t series = SeriesOf(block);
     if (series + 1 >= first_.size() || Place(block) >= first_[series + 1]) {
       throw std::runtime_error(fmt::format("the store is damaged: there is no block {}", block));
     }
@@ -54,13 +48,38 @@ class Blocks {
   }
 
  private:
-  static constexpr size_t kNumber = (size_t{1} << kSeriesShift) - 1;
-  size_t Place(int64_t block) const {
-    return first_[static_cast<size_t>(block >> kSeriesShift)] +
-           (static_cast<size_t>(block) & kNumber);
+  static size_t SeriesOf(int64_t block) { return static_cast<size_t>(block >> kSeriesShift); }
+  static size_t NumberOf(int64_t block) {
+    return static_cast<size_t>(block) & ((size_t{1} << kSeriesShift) - 1);
   }
+  size_t Place(int64_t block) const { return first_[SeriesOf(block)] + NumberOf(block); }
+
+  // Sets first_ from the highest number of each series.
+  Status CountBlocks(Connection& connection, const std::string& where) {
+    TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection));
+    std::vector<std::vector<size_t>> counts(workers);
+    constexpr std::array kColumns = {VisitedColumn{"block", ColumnType::kInt64}};
+    TELLTALE_TRY(
+        VisitColumns(connection, "operation_block", where, kColumns,
+                     [&](size_t worker, std::span<const void* const> columns, size_t rows) {
+                       const auto* block = static_cast<const int64_t*>(columns[0]);
+                       std::vector<size_t>& count = counts[worker];
+                       for (size_t i = 0; i < rows; ++i) {
+                         const size_t series = SeriesOf(block[i]);
+                         if (series >= count.size()) count.resize(series + 1);
+                         count[series] = std::max(count[series], NumberOf(block[i]) + 1);
+                       }
+                     }));
+    for (const std::vector<size_t>& count : counts) {
+      if (count.size() >= first_.size()) first_.resize(count.size() + 1);
+      for (size_t i = 0; i < count.size(); ++i) first_[i + 1] = std::max(first_[i + 1], count[i]);
+    }
+    for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+    return {};
+  }
+
   std::vector<size_t> first_;  // place of a series' first block
-  std::vector<Offsets> offsets_;
+  ZeroedArray<Offsets> offsets_;
 };
 
 bool IsChosen(const ChosenSeries& chosen, uint32_t series) {
@@ -79,9 +98,16 @@ std::string RangeCondition(const ChosenSeries& chosen, const char* column, unsig
 // Splits a chunk where the value of its first column changes.
 template <typename T, typename OnRun>
 void ForEachRun(const T* values, size_t rows, const OnRun& on_run) {
+  constexpr size_t kAtOnce = 16;
   for (size_t begin = 0; begin < rows;) {
+    const T value = values[begin];
     size_t end = begin + 1;
-    while (end < rows && values[end] == values[begin]) ++end;
+    for (; end + kAtOnce <= rows; end += kAtOnce) {
+      size_t same = 0;
+      for (size_t i = 0; i < kAtOnce; ++i) same += values[end + i] == value ? 1 : 0;
+      if (same < kAtOnce) break;
+    }
+    while (end < rows && values[end] == value) ++end;
     on_run(begin, end);
     begin = end;
   }
@@ -92,8 +118,9 @@ void ForEachRun(const T* values, size_t rows, const OnRun& on_run) {
 Status ScanRecords(Store& store, const ChosenSeries& chosen, RecordFields fields,
                    const OnSpan& on_span) {
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store.Connect());
+  const std::string where = RangeCondition(chosen, "block", kSeriesShift);
   Blocks blocks;
-  TELLTALE_TRY(blocks.Load(*connection));
+  TELLTALE_TRY(blocks.Load(*connection, where));
   std::vector<VisitedColumn> visited = {{"block", ColumnType::kInt64},
                                         {"exec_time_us", ColumnType::kUInt32}};
   const size_t sequence_column = visited.size();
@@ -101,7 +128,7 @@ Status ScanRecords(Store& store, const ChosenSeries& chosen, RecordFields fields
   const size_t timestamp_column = visited.size();
   if (fields.timestamp) visited.push_back({"timestamp_key", ColumnType::kUInt32});
   return VisitColumns(
-      *connection, "operation_record", RangeCondition(chosen, "block", kSeriesShift), visited,
+      *connection, "operation_record", where, visited,
       [&](size_t worker, std::span<const void* const> columns, size_t rows) {
         const auto* block = static_cast<const int64_t*>(columns[0]);
         const auto* time = static_cast<const uint32_t*>(columns[1]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -9,11 +10,12 @@
 namespace telltale {
 namespace {
 
-constexpr size_t kMostPages = 2048;
-constexpr uint32_t kManyNear = 4096;
-constexpr uint32_t kNearOfRecord = 15;  // where records come one by one, many more will
+constexpr size_t kManyTimes = 8192;  // they and their counts stay in the cache
 constexpr size_t kFewestToCompact = 4096;
 constexpr size_t kManyFormulas = 8;
+
+// How far times may lie apart for counting to beat sorting.
+constexpr uint64_t CountedRange(size_t count) { return 16 * uint64_t{count} + 4096; }
 
 // std::round() for values from 0 on, without a call.
 double Rounded(double value) {
@@ -79,34 +81,80 @@ double BandwidthFormula::BusbwGbs(uint32_t exec_time_us) const {
   return std::isfinite(rounded) ? rounded : busbw;
 }
 
-uint32_t BandwidthCounts::NumberOf(const BandwidthFormula& formula) {
-  if (last_ < formulas_.size() && formulas_[last_] == formula) return last_;
-  if (formulas_.size() <= kManyFormulas) {
-    const auto found = std::find(formulas_.begin(), formulas_.end(), formula);
-    last_ = static_cast<uint32_t>(found - formulas_.begin());
-    if (found != formulas_.end()) return last_;
+uint32_t BandwidthCounts::NumberOfOther(const BandwidthFormula& formula) {
+  if (first_.formula == BandwidthFormula()) {
+    first_.formula = formula;
+    return 0;
+  }
+  const auto next = static_cast<uint32_t>(others_.size() + 1);
+  if (others_.size() < kManyFormulas) {
+    for (uint32_t i = 1; i < next; ++i) {
+      if (Of(i).formula == formula) return i;
+    }
   } else {
     if (number_of_.empty()) {
-      for (uint32_t i = 0; i < formulas_.size(); ++i) number_of_.emplace(formulas_[i], i);
+      for (uint32_t i = 1; i < next; ++i) number_of_.emplace(Of(i).formula, i);
     }
-    const auto [place, is_new] =
-        number_of_.emplace(formula, static_cast<uint32_t>(formulas_.size()));
-    last_ = place->second;
-    if (!is_new) return last_;
+    const auto [place, is_new] = number_of_.emplace(formula, next);
+    if (!is_new) return place->second;
   }
-  formulas_.push_back(formula);
-  return last_;
+  others_.push_back({formula, {}});
+  return next;
 }
 
-void BandwidthCounts::AddElsewhere(uint32_t formula, uint32_t exec_time_us, uint64_t operations) {
-  const size_t page = exec_time_us >> kPageBits;
-  if (operations == 1 && formula == 0 && page < kMostPages && ++near_ > kManyNear) {
-    if (page >= pages_.size()) pages_.resize(page + 1);
-    pages_[page] = std::make_unique<Page>();
-    CountOne(*pages_[page], exec_time_us);
-    return;
-  }
+bool BandwidthCounts::empty() const {
+  return entries_.empty() && first_.times.empty() &&
+         std::all_of(others_.begin(), others_.end(),
+                     [](const auto& of) { return of.times.empty(); });
+}
+
+void BandwidthCounts::Add(uint32_t formula, uint32_t exec_time_us, uint64_t operations) {
+  if (operations == 1) return AddEach(formula, &exec_time_us, 1);
   entries_.push_back({formula, exec_time_us, operations});
+  CompactIfMany();
+}
+
+void BandwidthCounts::AddEach(uint32_t formula, const uint32_t* exec_time_us, size_t count) {
+  std::vector<uint32_t>& times = Of(formula).times;
+  const uint32_t* const end = exec_time_us + count;
+  while (exec_time_us != end) {
+    const auto room = static_cast<ptrdiff_t>(kManyTimes - times.size());
+    const uint32_t* const next = exec_time_us + std::min(room, end - exec_time_us);
+    if (std::count(exec_time_us, next, 0U) == 0) {
+      times.insert(times.end(), exec_time_us, next);
+    } else {
+      std::copy_if(exec_time_us, next, std::back_inserter(times),
+                   [](auto time) { return time > 0; });
+    }
+    exec_time_us = next;
+    if (times.size() == kManyTimes) CountTimes(formula);
+  }
+}
+
+void BandwidthCounts::CountTimes(uint32_t formula) {
+  std::vector<uint32_t>& times = Of(formula).times;
+  if (times.empty()) return;
+  uint32_t low = std::numeric_limits<uint32_t>::max();
+  uint32_t high = 0;
+  for (const uint32_t time : times) {
+    low = std::min(low, time);
+    high = std::max(high, time);
+  }
+  static thread_local std::vector<uint32_t> counts;
+  counts.assign(std::min(uint64_t{high} - low + 1, CountedRange(times.size())), 0);
+  size_t far = 0;  // those too far from the others to be counted are moved to the front
+  for (const uint32_t time : times) {
+    if (time - low < counts.size()) {
+      ++counts[time - low];
+    } else {
+      times[far++] = time;
+    }
+  }
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) entries_.push_back({formula, static_cast<uint32_t>(low + i), counts[i]});
+  }
+  for (size_t i = 0; i < far; ++i) entries_.push_back({formula, times[i], 1});
+  times.clear();
   CompactIfMany();
 }
 
@@ -134,7 +182,7 @@ void BandwidthCounts::Compact(std::vector<Entry>& entries) {
   }
   const uint64_t range = uint64_t{high} - low + 1;
   // Counting beats sorting where times lie close together.
-  if (one_formula && range <= 16 * entries.size() + 4096) {
+  if (one_formula && range <= CountedRange(entries.size())) {
     const uint32_t formula = entries[0].formula;
     static thread_local std::vector<uint64_t> counts;
     counts.assign(range, 0);
@@ -157,23 +205,6 @@ void BandwidthCounts::Compact(std::vector<Entry>& entries) {
   entries.resize(last + 1);
 }
 
-void BandwidthCounts::AddEach(uint32_t formula, const uint32_t* exec_time_us, size_t count) {
-  const std::unique_ptr<Page>* pages = pages_.data();
-  size_t page_count = formula == 0 ? pages_.size() : 0;
-  for (size_t i = 0; i < count; ++i) {
-    const uint32_t time = exec_time_us[i];
-    const size_t page = time >> kPageBits;
-    if (page < page_count && pages[page] != nullptr && time > 0) {
-      CountOne(*pages[page], time);
-    } else if (time > 0) {
-      near_ += kNearOfRecord;
-      AddElsewhere(formula, time, 1);
-      pages = pages_.data();
-      page_count = formula == 0 ? pages_.size() : 0;
-    }
-  }
-}
-
 void BandwidthCounts::AddCounted(uint32_t formula, const uint32_t* exec_time_us,
                                  const uint32_t* operations, size_t count) {
   if (entries_.empty()) entries_.reserve(count);
@@ -184,24 +215,19 @@ void BandwidthCounts::AddCounted(uint32_t formula, const uint32_t* exec_time_us,
 }
 
 void BandwidthCounts::Add(BandwidthCounts&& other) {
-  other.Gather();
   std::vector<uint32_t> number;  // here of the other's formulas
-  for (const BandwidthFormula& formula : other.formulas_) number.push_back(NumberOf(formula));
+  for (uint32_t i = 0; i <= other.others_.size(); ++i) {
+    const OfFormula& of = other.Of(i);
+    number.push_back(NumberOf(of.formula));
+    AddEach(number[i], of.times.data(), of.times.size());
+  }
   for (Entry& entry : other.entries_) entry.formula = number[entry.formula];
   entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
   CompactIfMany();
 }
 
 void BandwidthCounts::Gather() {
-  for (size_t page = 0; page < pages_.size(); ++page) {
-    if (pages_[page] == nullptr) continue;
-    for (size_t i = 0; i <= kPageMask; ++i) {
-      const uint64_t operations = (*pages_[page])[i];
-      if (operations == 0) continue;
-      entries_.push_back({0, static_cast<uint32_t>(page << kPageBits | i), operations});
-    }
-  }
-  pages_.clear();
+  for (uint32_t formula = 0; formula <= others_.size(); ++formula) CountTimes(formula);
   Compact(entries_);
 }
 
@@ -211,7 +237,8 @@ BandwidthSummary BandwidthCounts::Summarise() {
   counted.clear();
   // Bandwidth falls as time rises.
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
-    counted.push_back({formulas_[entry->formula].BusbwGbs(entry->exec_time_us), entry->operations});
+    counted.push_back(
+        {Of(entry->formula).formula.BusbwGbs(entry->exec_time_us), entry->operations});
   }
   if (entries_.front().formula != entries_.back().formula) {
     std::sort(counted.begin(), counted.end(), [](const Counted& a, const Counted& b) {

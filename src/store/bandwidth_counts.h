@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -45,17 +44,12 @@ struct BandwidthSummary {
 class BandwidthCounts {
  public:
   // The number by which times of this formula are added.
-  uint32_t NumberOf(const BandwidthFormula& formula);
+  uint32_t NumberOf(const BandwidthFormula& formula) {
+    return formula == first_.formula ? 0 : NumberOfOther(formula);
+  }
 
   // `exec_time_us` and `operations` above 0, of a formula that is rated.
-  void Add(uint32_t formula, uint32_t exec_time_us, uint64_t operations) {
-    const size_t page = exec_time_us >> kPageBits;
-    if (operations == 1 && formula == 0 && page < pages_.size() && pages_[page] != nullptr) {
-      CountOne(*pages_[page], exec_time_us);
-    } else {
-      AddElsewhere(formula, exec_time_us, operations);
-    }
-  }
+  void Add(uint32_t formula, uint32_t exec_time_us, uint64_t operations);
   void Add(BandwidthCounts&& other);
   // Each of the times once; those of 0 are passed over.
   void AddEach(uint32_t formula, const uint32_t* exec_time_us, size_t count);
@@ -63,7 +57,7 @@ class BandwidthCounts {
   void AddCounted(uint32_t formula, const uint32_t* exec_time_us, const uint32_t* operations,
                   size_t count);
 
-  bool empty() const { return entries_.empty() && pages_.empty(); }
+  bool empty() const;
   BandwidthSummary Summarise();  // not of nothing
 
  private:
@@ -78,30 +72,24 @@ class BandwidthCounts {
                                                               << 1;
     }
   };
-  static constexpr unsigned kPageBits = 7;
-  static constexpr size_t kPageMask = (size_t{1} << kPageBits) - 1;
-  using Page = std::array<uint32_t, kPageMask + 1>;  // half as large counts stay in caches longer
-
-  void CountOne(Page& page, uint32_t exec_time_us) {
-    if (++page[exec_time_us & kPageMask] == 0) {
-      entries_.push_back({0, exec_time_us, uint64_t{1} << 32});
-    }
-  }
-  void AddElsewhere(uint32_t formula, uint32_t exec_time_us, uint64_t operations);
+  void CountTimes(uint32_t formula);
   static void Compact(std::vector<Entry>& entries);
   void CompactIfMany();
   // All that was counted, sorted, in entries_.
   void Gather();
 
-  std::vector<BandwidthFormula> formulas_;
+  struct OfFormula {
+    BandwidthFormula formula;
+    std::vector<uint32_t> times;  // as they came, until they are enough to be worth counting
+  };
+  OfFormula& Of(uint32_t formula) { return formula == 0 ? first_ : others_[formula - 1]; }
+  uint32_t NumberOfOther(const BandwidthFormula& formula);
+
+  OfFormula first_;  // mostly there is one
+  std::vector<OfFormula> others_;
   std::unordered_map<BandwidthFormula, uint32_t, FormulaHash> number_of_;  // where they are many
-  uint32_t last_ = 0;
-  // Where many records come, their times are few and short mostly: those of the first formula are
-  // counted in pages then. All others are kept, equal ones put together now and then.
-  std::vector<std::unique_ptr<Page>> pages_;
-  std::vector<Entry> entries_;
-  size_t compact_at_ = 0;  // how many entries are worth putting together
-  uint32_t near_ = 0;      // how often a time came that a page could hold
+  std::vector<Entry> entries_;  // those counted; equal ones are put together now and then
+  size_t compact_at_ = 0;       // how many entries are worth putting together
 };
 
 }  // namespace telltale

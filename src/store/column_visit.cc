@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -16,8 +15,14 @@ namespace {
 struct Visit {
   const OnVisit* on_visit = nullptr;
   size_t most_workers = 0;
+  duckdb_value zero = duckdb_create_uint8(0);
   std::mutex mutex;
   std::vector<std::thread::id> workers;
+
+  Visit() = default;
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit() { duckdb_destroy_value(&zero); }
 
   size_t Worker() {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -33,7 +38,7 @@ struct Visit {
 
 constexpr size_t kMostColumns = 8;
 
-// A condition that no row fits: DuckDB asks it of every chunk, and keeps none.
+// A number of each row that is 0 for all: DuckDB asks for it once a chunk.
 void Take(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_vector result) {
   auto& visit = *static_cast<Visit*>(duckdb_scalar_function_get_extra_info(info));
   const idx_t rows = duckdb_data_chunk_get_size(chunk);
@@ -42,7 +47,7 @@ void Take(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_vector resu
   for (idx_t i = 0; i < count; ++i) {
     columns[i] = duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, i));
   }
-  std::memset(duckdb_vector_get_data(result), 0, rows * sizeof(bool));
+  duckdb_vector_reference_value(result, visit.zero);
   try {
     (*visit.on_visit)(visit.Worker(), std::span(columns.data(), count), rows);
   } catch (const std::exception& error) {
@@ -77,15 +82,15 @@ Status VisitColumns(Connection& connection, const std::string& table, const std:
     duckdb_destroy_logical_type(&type);
     list += (list.empty() ? "" : ", ") + std::string(column.name);
   }
-  duckdb_logical_type type = duckdb_create_logical_type(DUCKDB_TYPE_BOOLEAN);
+  duckdb_logical_type type = duckdb_create_logical_type(DUCKDB_TYPE_UTINYINT);
   duckdb_scalar_function_set_return_type(function, type);
   duckdb_destroy_logical_type(&type);
   duckdb_scalar_function_set_function(function, Take);
   const duckdb_state registered = duckdb_register_scalar_function(connection.handle(), function);
   duckdb_destroy_scalar_function(&function);
   if (registered == DuckDBError) return Fail("DuckDB does not take a scalar function");
-  return connection.Run(fmt::format("SELECT count(*) FROM {} WHERE {}{}{}({})", table, where,
-                                    where.empty() ? "" : " AND ", name, list));
+  return connection.Run(fmt::format("SELECT max({}({})) FROM {}{}{}", name, list, table,
+                                    where.empty() ? "" : " WHERE ", where));
 }
 
 }  // namespace telltale

@@ -11,7 +11,7 @@
 
 namespace telltale {
 
-constexpr int kSchemaVersion = 2;
+constexpr int kSchemaVersion = 3;
 
 struct StoreOptions {
   Access access = Access::kReadOnly;

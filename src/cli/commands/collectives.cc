@@ -10,6 +10,7 @@
 #include "cli/drawing.h"
 #include "cli/output.h"
 #include "cli/store_access.h"
+#include "collectives/kept_answers.h"
 #include "collectives/preparation.h"
 #include "collectives/selection.h"
 #include "store/query.h"
@@ -99,6 +100,30 @@ bool IsAboutWholeRuns(const QueryHead& head) {
                      [](const QueryParameter& parameter) { return parameter.name == "run"; });
 }
 
+Table AnswerOf(const CollectivesCommand& options, const std::vector<Cell>& parameters,
+               const OpenStore& opened) {
+  const bool asks_for_all =
+      parameters.empty() && std::all_of(options.filters.begin(), options.filters.end(),
+                                        [](const auto& values) { return values.empty(); });
+  if (asks_for_all) {
+    auto kept = ValueOrThrow(collectives::KeptAnswer(*opened.connection, options.query));
+    if (kept) return std::move(*kept);
+  }
+  const std::string read = ValueOrThrow(collectives::SqlOf(options.query));
+  if (const Status selected = collectives::Select(*opened.connection, options.filters, read);
+      !selected) {
+    throw CommandFailure(Visible(selected.error().message), kExitUsage);
+  }
+  const bool is_prepared = collectives::IsPrepared(options.query);
+  if (is_prepared) {
+    OkOrThrow(collectives::Prepare(*opened.store, *opened.connection, options.query,
+                                   parameters.empty() ? "" : CellText(parameters[0])));
+  }
+  const std::string sql = ValueOrThrow(QueryText(fmt::format("{}{}", kPrefix, options.query)));
+  return ValueOrThrow(
+      opened.connection->Query(sql, is_prepared ? std::span<const Cell>() : parameters));
+}
+
 void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
   if (options.query.empty()) return ListQueries(global);
   if (!options.fail_on.empty() && options.query != "findings") {
@@ -114,25 +139,13 @@ void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
   }
   const QueryHead head = HeadNamed(options.query);
   const std::vector<Cell> parameters = ParametersOf(head, options);
-  const std::string sql = ValueOrThrow(QueryText(head.name));
   if (IsAboutWholeRuns(head)) RefuseFilters(options);
   const OpenStore opened = OpenForReading(global);
   for (const std::string& run : options.filters[0]) RequireRun(*opened.connection, run);
   if (options.query == "compare") {
     for (const std::string& run : options.arguments) RequireRun(*opened.connection, run);
   }
-  const std::string read = ValueOrThrow(collectives::SqlOf(options.query));
-  if (const Status selected = collectives::Select(*opened.connection, options.filters, read);
-      !selected) {
-    throw CommandFailure(Visible(selected.error().message), kExitUsage);
-  }
-  const bool is_prepared = collectives::IsPrepared(options.query);
-  if (is_prepared) {
-    OkOrThrow(collectives::Prepare(*opened.store, *opened.connection, options.query,
-                                   parameters.empty() ? "" : CellText(parameters[0])));
-  }
-  Table table = ValueOrThrow(
-      opened.connection->Query(sql, is_prepared ? std::span<const Cell>() : parameters));
+  Table table = AnswerOf(options, parameters, opened);
   std::string coverage = TellCoverage(*opened.connection, global, options.Run());
   // The answer itself has that name.
   if (options.query == "coverage") coverage.clear();

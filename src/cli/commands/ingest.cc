@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/commands/list.h"
 #include "cli/output.h"
+#include "collectives/kept_answers.h"
 #include "readers/ingest.h"
 
 namespace telltale::cli {
@@ -173,6 +174,7 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
           100.0 * static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(total, 1))));
     };
     report = ValueOrThrow(Ingest(*store, options));
+    OkOrThrow(collectives::KeepAnswers(*store));
   }
   size_t failed = 0;
   bool any = false;
