@@ -42,16 +42,42 @@ void Check(const telltale::Status& status) {
   if (!status) Fail(status.error().message);
 }
 
+double MillisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+// What DuckDB alone needs to go over all records in SQL.
+void PrintReference(const std::string& store_path, const std::string& name, int runs) {
+  const std::unique_ptr<Store> store = ValueOf(Store::Open(store_path, {}));
+  const std::unique_ptr<Connection> connection = ValueOf(store->Connect());
+  const std::array<std::array<const char*, 2>, 2> questions = {
+      {{"grouped_sum", "sum(exec_time_us)"},
+       {"grouped_quantiles", "quantile_disc(exec_time_us, [0.25, 0.5, 0.75])"}}};
+  for (const auto& [what, aggregate] : questions) {
+    std::vector<double> times;
+    for (int i = 0; i <= runs; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      (void)ValueOf(connection->Query(fmt::format(
+          "SELECT count(*) FROM (SELECT block >> 16 AS series, {} FROM operation_record "
+          "GROUP BY series)",
+          aggregate)));
+      if (i > 0) times.push_back(MillisecondsSince(start));
+    }
+    fmt::print(
+        R"json({{"name":"{}_duckdb_{}","ours":null,"reference":{:.1f},"ratio":null,"unit":"ms",)json"
+        R"json("target":"","command":"query_bench --runs {}"}})json"
+        "\n",
+        name, what, telltale::bench::Median(times), runs);
+  }
+}
+
 double Answer(Store& store, const std::string& query, const std::string& sql,
               const std::vector<Cell>& parameters) {
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<Connection> connection = ValueOf(store.Connect());
-  const auto elapsed = [&] {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-        .count();
-  };
   if (parameters.empty() && ValueOf(telltale::collectives::KeptAnswer(*connection, query))) {
-    return elapsed();
+    return MillisecondsSince(start);
   }
   Check(telltale::collectives::Select(
       *connection, telltale::collectives::FilterValues(telltale::collectives::Filters().size()),
@@ -59,7 +85,7 @@ double Answer(Store& store, const std::string& query, const std::string& sql,
   const bool is_prepared = telltale::collectives::IsPrepared(query);
   if (is_prepared) Check(telltale::collectives::Prepare(store, *connection, query, ""));
   (void)ValueOf(connection->Query(sql, is_prepared ? std::span<const Cell>() : parameters));
-  return elapsed();
+  return MillisecondsSince(start);
 }
 
 }  // namespace
@@ -71,6 +97,7 @@ int main(int argc, char** argv) {
                                                {"--name", "query"}};
   for (int i = 1; i + 1 < argc; i += 2) option[argv[i]] = argv[i + 1];
   const int runs = std::atoi(option["--runs"].c_str());
+  PrintReference(option["--store"], option["--name"], runs);
   for (const telltale::QueryHead& head : telltale::QueryHeads(kPrefix)) {
     const std::string query = head.name.substr(kPrefix.size());
     if (query == "bandwidth-each") continue;

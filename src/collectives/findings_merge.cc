@@ -110,9 +110,10 @@ class LateMerger {
       const uint32_t where = data_.lanes[jitter.lane].communicator;
       const double between = OperationsBetween(jitter.entity, where, candidate);
       const double reach_us = kFar * std::sqrt(between) * jitter.spread_us;
-      // So do those that wait for it in there, and come to the next communicator with it.
+      // So do those that wait for it in there, and come to the next communicator with it; who is
+      // later than the others of them has a reason of its own.
       const bool elsewhere = where != CommunicatorOf(candidate);
-      const bool waits = elsewhere && IsIn(entity, where);
+      const bool waits = elsewhere && IsIn(entity, where) && !MeetsMates(candidate, where);
       if (jitter.entity == entity && IsLateBesides(candidate, jitter, kUneven)) continue;
       if (jitter.entity == entity || waits) {
         if (candidate.spread > kUneven || (elsewhere && candidate.margin_us < reach_us))
@@ -125,6 +126,16 @@ class LateMerger {
       }
     }
     return false;
+  }
+
+  // Whether others of a communicator are in the candidate's too.
+  bool MeetsMates(const LateCandidate& candidate, uint32_t communicator) const {
+    constexpr int kEnough = 2;  // so that hardly ever all of their records are lost
+    int mates = 0;
+    for (const uint32_t entity : EntitiesOf(data_, communicator)) {
+      mates += entity != EntityOf(candidate) && IsIn(entity, CommunicatorOf(candidate)) ? 1 : 0;
+    }
+    return mates >= kEnough;
   }
 
   // Whether it was as late before it varied, or afterwards, and evenly so.

@@ -379,7 +379,8 @@ Result<Table> Connection::Query(const std::string& sql, std::span<const Cell> pa
         return Status();
       },
       [&](std::vector<Cell>& row) {
-        table.rows.push_back(row);
+        table.rows.push_back(std::move(row));
+        row.resize(table.columns.size());
         return Status();
       }));
   return table;
@@ -425,6 +426,7 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
     status = Fail("column {} has type {}, which only a SELECT can give", columns[i].name,
                   columns[i].type);
   }
+  std::vector<duckdb_vector> vectors(column_count);
   std::vector<Cell> row(column_count);
   bool first = true;
   while (status) {
@@ -440,11 +442,9 @@ Status Connection::Query(const std::string& sql, std::span<const Cell> parameter
     first = false;
     if (chunk == nullptr) break;
     const idx_t rows = duckdb_data_chunk_get_size(chunk);
+    for (idx_t i = 0; i < column_count; ++i) vectors[i] = duckdb_data_chunk_get_vector(chunk, i);
     for (idx_t r = 0; r < rows && status; ++r) {
-      for (idx_t i = 0; i < column_count; ++i) {
-        duckdb_vector vector = duckdb_data_chunk_get_vector(chunk, i);
-        row[i] = CellAt(vector, types[i], r);
-      }
+      for (idx_t i = 0; i < column_count; ++i) row[i] = CellAt(vectors[i], types[i], r);
       status = on_row(row);
     }
     duckdb_destroy_data_chunk(&chunk);
