@@ -436,6 +436,12 @@ TEST_F(CollectivesQueries, FiltersThatCannotBeUnderstoodAreWrongUsage) {
     EXPECT_NE(outcome.err.find(filter.back()), std::string::npos) << outcome.err;
   }
   EXPECT_EQ(Ask({"compare", "a"}).code, 2);
+  for (const Strings& value : std::vector<Strings>{
+           {"latency", "abc"}, {"sizes", "-1"}, {"over-time", "0"}, {"over-sequence", "nan"}}) {
+    EXPECT_EQ(Ask(value).code, 2) << value[0];
+  }
+  EXPECT_EQ(Answer({"latency", "64K", "--format", "csv"}),
+            Answer({"latency", "65536", "--format", "csv"}));
   // A name is never more than a name.
   EXPECT_EQ(Answer({"traffic", "--host", "x'; DROP TABLE run; --", "--format", "csv"}),
             "operation,communicator_type,operations,operations_percent,message_bytes,"

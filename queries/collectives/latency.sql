@@ -1,6 +1,6 @@
 -- Question: how long do small messages take?
 -- Parameters:
---   $1 bytes: largest message that counts as small; 65536 (64 KiB) if not given
+--   $1 bytes: largest message that counts as small, 65536 or 64K; 65536 if not given
 -- Columns:
 --   operation, communicator_type: what is compared
 --   exec_time_us: an execution time, microseconds; the smallest times at which another percent is reached

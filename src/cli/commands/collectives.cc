@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/text.h"
 #include "cli/commands/findings.h"
 #include "cli/commands/list.h"
 #include "cli/drawing.h"
@@ -55,6 +57,18 @@ QueryHead HeadNamed(const std::string& query) {
       kExitUsage);
 }
 
+// What need not be given is a number above 0 everywhere; of bytes it may have a unit.
+std::string NumberText(const QueryHead& head, const QueryParameter& parameter,
+                       const std::string& value) {
+  if (const auto bytes = collectives::BytesOf(value); parameter.name == "bytes" && bytes)
+    return fmt::format("{}", *bytes);
+  const auto number = NumberOf<double>(value);
+  if (number && *number > 0 && std::isfinite(*number)) return value;
+  throw CommandFailure(fmt::format("{}: {} is a number above 0, not {}", ShortName(head),
+                                   parameter.name, Visible(value)),
+                       kExitUsage);
+}
+
 // The query's parameters in its order; those that are not given are NULL. A parameter "run" is
 // --run.
 std::vector<Cell> ParametersOf(const QueryHead& head, const CollectivesCommand& options) {
@@ -64,7 +78,8 @@ std::vector<Cell> ParametersOf(const QueryHead& head, const CollectivesCommand& 
     if (parameter.name == "run") {
       parameters.push_back(options.Run().empty() ? Cell() : Cell(options.Run()));
     } else if (next < options.arguments.size()) {
-      parameters.emplace_back(options.arguments[next++]);
+      const std::string& value = options.arguments[next++];
+      parameters.emplace_back(parameter.required ? value : NumberText(head, parameter, value));
     } else if (parameter.required) {
       throw CommandFailure(fmt::format("{0} needs {1}; see `telltale collectives {0} --help`",
                                        ShortName(head), parameter.name),
