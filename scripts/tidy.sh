@@ -6,5 +6,6 @@ cd "$(dirname "$0")/.."
 # A run over one file takes seconds: the slowest part is the headers of the libraries.
 pattern="^$PWD/(src|simulate|tests|bench)/.*\.cc$"
 [ $# -eq 0 ] || pattern="($(echo "$*" | tr ' ' '|'))$"
-# The compile commands are g++'s.
-run-clang-tidy-16 -quiet -extra-arg=-Wno-unknown-warning-option -p build/release -j "$(nproc)" "$pattern"
+# The compile commands are g++'s, whose -Wconversion does not hold -Wsign-conversion.
+run-clang-tidy-16 -quiet -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-sign-conversion \
+  -p build/release -j "$(nproc)" "$pattern"

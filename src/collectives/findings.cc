@@ -76,6 +76,8 @@ class RunFindings {
       finding.note =
           "its communicators have several hosts in common, any of which could be the cause";
     }
+    if (cause.communicator >= 0)
+      finding.where.hosts = HostsOf(static_cast<uint32_t>(cause.communicator));
     const double time_us = std::exp(unit.reference);
     finding.effect.ratio = std::exp(cause.clearest.excess);
     finding.effect.added_ns = time_us * std::expm1(cause.clearest.excess) * kNsOfUs;
@@ -90,6 +92,14 @@ class RunFindings {
     if (first > 0)
       TELLTALE_TRY(AddRow(unit.lane, SlotOf(unit.lane, first - 1), first - 1, "normal", finding));
     return Finish(std::move(finding), findings);
+  }
+
+  std::vector<std::string> HostsOf(uint32_t communicator) const {
+    std::set<std::string> hosts;
+    for (const uint32_t member : data_.communicators[communicator].members) {
+      hosts.insert(data_.EntityOf(member).host);
+    }
+    return {hosts.begin(), hosts.end()};
   }
 
   Status AddJitter(const JitterCause& cause, Findings& findings) {

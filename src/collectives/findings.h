@@ -41,6 +41,7 @@ struct FindingPlace {
   std::optional<int64_t> global_rank;
   std::string host;
   std::string other_host;           // the other end of a link between two hosts
+  std::vector<std::string> hosts;   // of a slow communicator's ranks
   std::optional<uint64_t> process;  // pid
   std::optional<int64_t> gpu;       // known where a host's processes are numbered by global rank
   std::string operation;

@@ -1,5 +1,7 @@
 #include "collectives/findings_text.h"
 
+#include <fmt/ranges.h>
+
 #include "base/json_text.h"
 #include "base/text.h"
 
@@ -37,6 +39,15 @@ std::string Who(const FindingPlace& where) {
   return text;
 }
 
+// " (node001, node002)", " (64 hosts from node001 on)".
+std::string HostsText(const std::vector<std::string>& hosts) {
+  constexpr size_t kFew = 4;
+  if (hosts.empty()) return "";
+  if (hosts.size() > kFew)
+    return fmt::format(" ({} hosts from {} on)", hosts.size(), hosts.front());
+  return fmt::format(" ({})", fmt::join(hosts, ", "));
+}
+
 std::string Sentence(const Finding& finding) {
   const FindingPlace& where = finding.where;
   const double added = finding.effect.added_ns.value_or(0);
@@ -54,9 +65,9 @@ std::string Sentence(const Finding& finding) {
                            Since(finding));
       }
       return fmt::format(
-          "{} takes {:.2f} times as long (+{}){}; nobody is waited for",
-          where.communicator.empty() ? "a group of communicators" : where.communicator, ratio,
-          DurationText(added), Since(finding));
+          "{}{} takes {:.2f} times as long (+{}){}; nobody is waited for",
+          where.communicator.empty() ? "a group of communicators" : where.communicator,
+          HostsText(where.hosts), ratio, DurationText(added), Since(finding));
     case FindingKind::kSlowHost:
       return fmt::format("all network communication through {} takes {:.2f} times as long (+{}){}",
                          where.host, ratio, DurationText(added), Since(finding));
@@ -95,12 +106,15 @@ std::string EvidenceJson(const EvidenceRow& row) {
 
 std::string FindingJson(const Finding& finding) {
   const FindingPlace& where = finding.where;
+  std::string hosts;
+  for (const std::string& host : where.hosts)
+    hosts += (hosts.empty() ? "" : ",") + JsonString(host);
   std::string json = fmt::format(
       R"({{"kind":"{}","run":{},"where":{{"communicator":{},"communicator_key":{},"rank":{},"global_rank":{},)"
-      R"("host":{},"other_host":{},"process":{},"gpu":{},"operation":{}}},)",
+      R"("host":{},"other_host":{},"hosts":[{}],"process":{},"gpu":{},"operation":{}}},)",
       KindName(finding.kind), JsonString(finding.run), TextOrNull(where.communicator),
       NumberOrNull(where.communicator_key), NumberOrNull(where.rank),
-      NumberOrNull(where.global_rank), TextOrNull(where.host), TextOrNull(where.other_host),
+      NumberOrNull(where.global_rank), TextOrNull(where.host), TextOrNull(where.other_host), hosts,
       NumberOrNull(where.process), NumberOrNull(where.gpu), TextOrNull(where.operation));
   json += fmt::format(
       R"("range":{{"first_sequence":{},"last_sequence":{},"start_ns":{},"end_ns":{}}},)"
