@@ -8,9 +8,9 @@
 namespace telltale {
 
 std::span<const Format> Formats() {
-  static const std::array kFormats = {nccl_inspector::InspectorFormat(), kineto::KinetoFormat(),
+  static const std::array formats = {nccl_inspector::InspectorFormat(), kineto::KinetoFormat(),
                                       nsight::NsightFormat()};
-  return kFormats;
+  return formats;
 }
 
 }  // namespace telltale

@@ -78,7 +78,7 @@ class Reader {
       std::string name = String();
       Space();
       Expect(":");
-      value.members.emplace_back(std::move(name), Value());
+      value.members.push_back({std::move(name), Value()});
       Space();
     } while (Take(','));
     Expect("}");
