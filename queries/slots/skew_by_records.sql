@@ -13,8 +13,8 @@ matched AS (
   SELECT communicator, operation, sequence, max(exec_time_us) AS longest, min(exec_time_us) AS shortest
   FROM record GROUP BY communicator, operation, sequence HAVING count(*) > 1)
 SELECT r.communicator::BIGINT AS communicator, r.operation, r.rank, count(*)::UBIGINT AS operations,
-       sum(m.longest - r.exec_time_us)::UBIGINT AS lateness_us_sum,
-       max(m.longest - r.exec_time_us)::UBIGINT AS lateness_us_max, sum(m.longest)::UBIGINT AS longest_us_sum,
+       sum(m.longest - r.exec_time_us)::HUGEINT AS lateness_us_sum,
+       max(m.longest - r.exec_time_us)::UBIGINT AS lateness_us_max, sum(m.longest)::HUGEINT AS longest_us_sum,
        count(*) FILTER (r.exec_time_us = m.shortest AND m.longest > m.shortest)::UBIGINT AS latest
 FROM record r JOIN matched m USING (communicator, operation, sequence)
 GROUP BY r.communicator, r.operation, r.rank;

@@ -36,15 +36,16 @@ struct MarginModel {
   }
 };
 
-MarginModel ModelOutside(const MatchedLane& lane, size_t first, size_t last) {
+// `second_us`: by operation, what the least time is held against.
+MarginModel ModelOutside(const MatchedLane& lane, std::span<const float> second_us, size_t first,
+                         size_t last) {
   constexpr size_t kFewest = 5;
   constexpr size_t kEnough = 4096;
   std::vector<double> logs;
   const size_t stride = lane.size() / kEnough + 1;
   for (size_t i = 0; i < lane.size(); i += stride) {
     if (i >= first && i <= last) continue;
-    logs.push_back(
-        std::log(std::max(1.0, static_cast<double>(lane.second_us[i] - lane.least_us[i]))));
+    logs.push_back(std::log(std::max(1.0, static_cast<double>(second_us[i] - lane.least_us[i]))));
   }
   MarginModel model;
   if (logs.size() < kFewest || logs.size() * stride * 5 < lane.size()) return model;
@@ -63,6 +64,9 @@ class LaneSearch {
     std::vector<double> least(matched.least_us.begin(), matched.least_us.end());
     material_us_ = std::max(kLeastMarginUs, kLeastShare * MedianOf(least));
     counts_.assign(matched.size(), true);
+    unseen_ =
+        static_cast<int64_t>(lane_.series.size()) < data.communicators[lane_.communicator].n_ranks;
+    if (unseen_) FindNextGroup();
   }
 
   // The clearest first: where its record is lost, the next to last looks like the last one, so that
@@ -84,6 +88,29 @@ class LaneSearch {
   }
 
  private:
+  // Ranks come in twos where they come out of smaller communicators, with next to no margin between
+  // them. Where one of the two left no records, the other is last alone twice as often as the rest,
+  // and its margin is that of a group to the next.
+  void FindNextGroup() {
+    constexpr float kTogetherUs = 2;
+    constexpr float kTogether = 1.03F;
+    next_group_us_ = matched_.most_us;
+    for (const SeriesData& series : lane_.series) {
+      const auto own = data_.Sequences(series);
+      const auto times = data_.Times(series);
+      size_t at = 0;
+      for (size_t i = 0; i < matched_.size(); ++i) {
+        while (at < own.size() && own[at] < matched_.sequence[i]) ++at;
+        if (at == own.size()) break;
+        const auto time = static_cast<float>(times[at]);
+        if (own[at] == matched_.sequence[i] &&
+            time > kTogether * matched_.least_us[i] + kTogetherUs) {
+          next_group_us_[i] = std::min(next_group_us_[i], time);
+        }
+      }
+    }
+  }
+
   // All ranks but the known.
   std::vector<LateCandidate> JudgeAll(const std::vector<LateCandidate>& known) const {
     std::map<uint16_t, std::vector<Hit>> hits;
@@ -147,14 +174,9 @@ class LaneSearch {
   // window, and margins are what they are elsewhere.
   LateCandidate Test(uint16_t slot, size_t recorded, std::span<const Hit> hits,
                      size_t hits_outside) const {
-    // Ranks come in twos where they come out of smaller communicators, with next to no margin
-    // between them. Where one of the two left no records, the other is last alone twice as often as
-    // the rest, and by larger margins.
-    const bool unseen =
-        static_cast<int64_t>(lane_.series.size()) < data_.communicators[lane_.communicator].n_ranks;
-    const MarginModel model =
-        unseen ? MarginModel()
-               : ModelOutside(matched_, hits.front().operation, hits.back().operation);
+    const MarginModel model = ModelOutside(
+        matched_, unseen_ ? std::span<const float>(next_group_us_) : matched_.second_us,
+        hits.front().operation, hits.back().operation);
     LateCandidate candidate;
     candidate.lane = index_;
     candidate.member = lane_.series[slot].member;
@@ -168,7 +190,7 @@ class LaneSearch {
     for (const Hit& hit : hits) {
       const double ranks = matched_.present[hit.operation];
       const double usual = (static_cast<double>(hits_outside) + 1) / (outside + ranks);
-      const double share = std::max(usual, (unseen ? 2.0 : 1.0) / ranks);
+      const double share = std::max(usual, (unseen_ ? 2.0 : 1.0) / ranks);
       candidate.log_p += model.LogTail(hit.margin_us) + std::log(std::min(1.0, share));
       margins.push_back(hit.margin_us);
       least.push_back(matched_.least_us[hit.operation]);
@@ -192,7 +214,9 @@ class LaneSearch {
   const Lane& lane_;
   const MatchedLane& matched_;
   double material_us_ = 0;
-  std::vector<bool> counts_;  // of operations
+  bool unseen_ = false;               // some ranks left no records
+  std::vector<float> next_group_us_;  // by operation; where some are unseen
+  std::vector<bool> counts_;          // of operations
 };
 
 // What each operation of a communicator says of a rank is little where records are lost; together

@@ -182,7 +182,13 @@ void AddReasons(const RunData& data, const std::vector<MatchedLane>& matched,
     few += (few.empty() ? "" : ", ") + data.communicators[communicator].name;
   }
   if (longest == 0) {
-    add("no_matched_operations", "no operation was recorded by two ranks of a communicator");
+    add("no_matched_operations",
+        data.skipped == 0
+            ? std::string("no operation was recorded by two ranks of a communicator")
+            : fmt::format("no operation that could be used was recorded by two ranks of a "
+                          "communicator; {} records could not, because there are several files of "
+                          "one rank, or they have no time, size or peer, or numbers beyond 32 bits",
+                          CountText(data.skipped)));
   } else if (longest < kEnough) {
     add("few_operations", fmt::format("no operation of one size was recorded more than {} times by "
                                       "two ranks of a communicator, "

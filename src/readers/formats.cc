@@ -9,7 +9,7 @@ namespace telltale {
 
 std::span<const Format> Formats() {
   static const std::array formats = {nccl_inspector::InspectorFormat(), kineto::KinetoFormat(),
-                                      nsight::NsightFormat()};
+                                     nsight::NsightFormat()};
   return formats;
 }
 

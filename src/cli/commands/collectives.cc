@@ -57,15 +57,22 @@ QueryHead HeadNamed(const std::string& query) {
       kExitUsage);
 }
 
-// What need not be given is a number above 0 everywhere; of bytes it may have a unit.
+// What need not be given is a number above 0 everywhere, whole but for seconds; of bytes it may
+// have a unit.
 std::string NumberText(const QueryHead& head, const QueryParameter& parameter,
                        const std::string& value) {
-  if (const auto bytes = collectives::BytesOf(value); parameter.name == "bytes" && bytes)
-    return fmt::format("{}", *bytes);
-  const auto number = NumberOf<double>(value);
-  if (number && *number > 0 && std::isfinite(*number)) return value;
-  throw CommandFailure(fmt::format("{}: {} is a number above 0, not {}", ShortName(head),
-                                   parameter.name, Visible(value)),
+  constexpr double kMost = 1e12;
+  const bool whole = parameter.name != "seconds";
+  std::optional<double> number = NumberOf<double>(value);
+  if (parameter.name == "bytes") {
+    const auto bytes = collectives::BytesOf(value);
+    number = bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+  }
+  if (number && *number > 0 && *number <= kMost && (!whole || *number == std::floor(*number))) {
+    return whole ? fmt::format("{:.0f}", *number) : value;
+  }
+  throw CommandFailure(fmt::format("{}: {} is a {}number above 0, not {}", ShortName(head),
+                                   parameter.name, whole ? "whole " : "", Visible(value)),
                        kExitUsage);
 }
 
@@ -161,6 +168,11 @@ void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
     for (const std::string& run : options.arguments) RequireRun(*opened.connection, run);
   }
   Table table = AnswerOf(options, parameters, opened);
+  const bool filtered = std::any_of(options.filters.begin(), options.filters.end(),
+                                    [](const auto& values) { return !values.empty(); });
+  if (table.rows.empty() && filtered && !global.quiet) {
+    fmt::print(stderr, "nothing in the store fits the filters\n");
+  }
   std::string coverage = TellCoverage(*opened.connection, global, options.Run());
   // The answer itself has that name.
   if (options.query == "coverage") coverage.clear();

@@ -1,5 +1,7 @@
 #include "cli/commands/findings.h"
 
+#include <set>
+
 #include "cli/output.h"
 #include "cli/store_access.h"
 #include "collectives/findings.h"
@@ -50,8 +52,14 @@ Table TableOf(const Findings& findings) {
 
 // For people: a sentence each, with where to look.
 void PrintSentences(const Findings& findings, const GlobalOptions& global) {
+  std::set<std::string> runs;
+  for (const Finding& finding : findings.findings) runs.insert(finding.run);
+  for (const auto& not_known : findings.not_known) runs.insert(not_known.run);
+  const auto where = [&](const std::string& run) {
+    return runs.size() > 1 && !run.empty() ? fmt::format("run {}: ", Visible(run)) : "";
+  };
   for (const Finding& finding : findings.findings) {
-    fmt::print("{}: {}\n", KindName(finding.kind), Visible(finding.text));
+    fmt::print("{}{}: {}\n", where(finding.run), KindName(finding.kind), Visible(finding.text));
     fmt::print("  confidence {:.2f}, {} operations", finding.confidence, finding.operations);
     for (size_t i = 0; i < finding.evidence.size() && i < 2; ++i) {
       const auto& row = finding.evidence[i];
@@ -66,7 +74,8 @@ void PrintSentences(const Findings& findings, const GlobalOptions& global) {
   }
   if (global.quiet) return;
   for (const auto& not_known : findings.not_known) {
-    fmt::print(stderr, "not enough data ({}): {}\n", not_known.reason, Visible(not_known.text));
+    fmt::print(stderr, "{}not enough data ({}): {}\n", where(not_known.run), not_known.reason,
+               Visible(not_known.text));
   }
 }
 
