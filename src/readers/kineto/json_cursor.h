@@ -28,6 +28,15 @@ class JsonCursor {
     ++at_;
     return true;
   }
+  // Just this text.
+  bool TakeText(std::string_view text) {
+    if (static_cast<size_t>(end_ - at_) < text.size() ||
+        std::memcmp(at_, text.data(), text.size()) != 0) {
+      return false;
+    }
+    at_ += text.size();
+    return true;
+  }
   // A string; `raw` is what stands between the quotes, escapes included.
   bool String(std::string_view& raw);
   // A number, word or string: its text, without quotes.

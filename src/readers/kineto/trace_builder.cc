@@ -83,7 +83,9 @@ class Builder {
   BuiltTrace Build(std::vector<TracePart> parts, std::string_view json, const std::string& path);
 
  private:
-  void Join(TracePart& part);
+  void Join(std::vector<TracePart>& parts);
+  void JoinSideRows(TracePart& part, const std::vector<uint32_t>& names,
+                    const std::vector<uint32_t>& tracks);
   uint32_t NumberOfTrack(const TrackKey& key);
   uint32_t NumberOfName(const std::string& name);
   void MatchEdges();
@@ -127,41 +129,55 @@ uint32_t Builder::NumberOfName(const std::string& name) {
   return place->second;
 }
 
-void Builder::Join(TracePart& part) {
-  std::vector<uint32_t> names, tracks;
-  for (const std::string& name : part.names.texts()) names.push_back(NumberOfName(name));
-  for (const TrackKey& key : part.tracks) tracks.push_back(NumberOfTrack(key));
-  const auto first_event = static_cast<uint32_t>(data_.events.size());
-  for (Event& event : part.events) {
-    event.name = names[event.name];
-    event.track = tracks[event.track];
-  }
-  if (data_.events.empty()) {
-    data_.events = std::move(part.events);
-  } else {
-    data_.events.insert(data_.events.end(), part.events.begin(), part.events.end());
-  }
-  part.events = {};
-  const auto move_rows = [&](auto& from, auto& to) {
-    for (auto& row : from) {
-      row.event += first_event;
-      to.push_back(std::move(row));
+// First the full chunks of all parts, which need not be copied, then what is behind them.
+void Builder::Join(std::vector<TracePart>& parts) {
+  std::vector<size_t> first_full, full;
+  for (TracePart& part : parts) {
+    std::vector<uint32_t> names, tracks;
+    for (const std::string& name : part.names.texts()) names.push_back(NumberOfName(name));
+    for (const TrackKey& key : part.tracks) tracks.push_back(NumberOfTrack(key));
+    for (Event& event : part.events) {
+      event.name = names[event.name];
+      event.track = tracks[event.track];
     }
-  };
-  move_rows(part.launches, data_.launches);
-  move_rows(part.memory, data_.memory);
-  move_rows(part.communications, data_.communications);
-  move_rows(part.waits, data_.waits);
+    JoinSideRows(part, names, tracks);
+    first_full.push_back(data_.events.size());
+    data_.events.TakeFullChunks(part.events);
+    full.push_back(data_.events.size() - first_full.back());
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const size_t first_behind = data_.events.size();
+    for (const Event& event : parts[i].events) data_.events.push_back(event);
+    const auto move_rows = [&](auto& from, auto& to) {
+      for (auto& row : from) {
+        const size_t moved =
+            row.event < full[i] ? first_full[i] + row.event : first_behind + row.event - full[i];
+        row.event = static_cast<uint32_t>(moved);
+        to.push_back(std::move(row));
+      }
+      from = {};
+    };
+    move_rows(parts[i].launches, data_.launches);
+    move_rows(parts[i].memory, data_.memory);
+    move_rows(parts[i].communications, data_.communications);
+    move_rows(parts[i].waits, data_.waits);
+  }
+}
+
+void Builder::JoinSideRows(TracePart& part, const std::vector<uint32_t>& names,
+                           const std::vector<uint32_t>& tracks) {
   for (trace::FlowPoint& flow : part.flows) {
     flow.category = names[flow.category];
     flow.track = tracks[flow.track];
     data_.flows.push_back(flow);
   }
+  part.flows = {};
   for (trace::CounterValue& counter : part.counters) {
     counter.name = names[counter.name];
     counter.track = tracks[counter.track];
     data_.counters.push_back(counter);
   }
+  part.counters = {};
   for (RangeEdge& edge : part.edges) {
     edge.name = names[edge.name];
     edge.track = tracks[edge.track];
@@ -179,7 +195,6 @@ void Builder::Join(TracePart& part) {
     }
     sum.count += more.count;
   }
-  part = TracePart();
 }
 
 // "B" opens a range of its track, "E" closes the last open one.
@@ -208,7 +223,7 @@ void Builder::MatchEdges() {
       Event event;
       event.start_ns = begin.time_ns;
       event.duration_ns = edge.time_ns - begin.time_ns;
-      event.position = begin.position;
+      event.position = static_cast<uint32_t>(begin.position);
       event.track = begin.track;
       event.name = begin.name;
       event.kind = begin.kind;
@@ -313,8 +328,8 @@ void Builder::ApplyBase(int64_t base_ns) {
   Remove(doomed);
   LossCount& lost = losses_[static_cast<size_t>(EventLoss::kInvalidTime)];
   lost.count +=
-      std::erase_if(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
-  lost.count += std::erase_if(
+      EraseIf(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
+  lost.count += EraseIf(
       data_.counters, [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
 }
 
@@ -328,9 +343,9 @@ void Builder::Remove(const std::vector<uint32_t>& doomed) {
     data_.events[kept] = data_.events[i];
     new_index[i] = kept++;
   }
-  data_.events.resize(kept);
+  data_.events.Truncate(kept);
   const auto renumber = [&](auto& rows) {
-    std::erase_if(rows, [&](auto& row) {
+    EraseIf(rows, [&](auto& row) {
       row.event = new_index[row.event];
       return row.event == trace::kNoEvent;
     });
@@ -405,7 +420,8 @@ int64_t Builder::Tolerance() const {
 
 BuiltTrace Builder::Build(std::vector<TracePart> parts, std::string_view json,
                           const std::string& path) {
-  for (TracePart& part : parts) Join(part);
+  Join(parts);
+  parts = {};
   name_numbers_.clear();
   MatchEdges();
   NumberProcesses();

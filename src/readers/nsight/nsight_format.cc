@@ -99,7 +99,7 @@ class NsightWorker : public SourceWorker {
 };
 
 Result<std::unique_ptr<SourceWorker>> MakeWorker(Store& store, const WorkerOptions& options) {
-  TELLTALE_ASSIGN(auto writer, trace::TraceWriter::Create(store));
+  TELLTALE_ASSIGN(auto writer, trace::TraceWriter::Create(store, options.parsers));
   return std::unique_ptr<SourceWorker>(new NsightWorker(std::move(writer), options));
 }
 

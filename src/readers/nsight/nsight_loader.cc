@@ -188,7 +188,7 @@ class Loader {
       return Lose("invalid_time");
     }
     event.start_ns = moved;
-    event.position = position_;
+    event.position = static_cast<uint32_t>(position_);
     if (row.IsNull(end)) {
       event.duration_ns = trace::kUnfinished;
       ++unfinished_;

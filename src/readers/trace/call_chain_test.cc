@@ -25,7 +25,7 @@ uint32_t Add(TraceData& data, int64_t start_ns, int64_t duration_ns, uint32_t tr
   event.track = track;
   event.kind = kind;
   event.correlation = correlation;
-  event.position = data.events.size();
+  event.position = static_cast<uint32_t>(data.events.size());
   data.events.push_back(event);
   return static_cast<uint32_t>(data.events.size() - 1);
 }

@@ -14,8 +14,8 @@ bool IsKnownSource(const WorkerOptions& options, const SourceRow& row, SourceRep
 
 Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,
                   std::vector<uint32_t> order, int64_t tolerance_ns, SourceReport& report) {
-  if (data.events.size() >= std::numeric_limits<uint32_t>::max()) {
-    report.message = "more than 4.29 billion events in one file";
+  if (data.records >= std::numeric_limits<uint32_t>::max()) {
+    report.message = "more than 4.29 billion records in one file";
     return {};
   }
   const CallChain chain = LinkCallChain(data, std::move(order), tolerance_ns);
