@@ -1,5 +1,6 @@
 #include "readers/kineto/event_parser.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -46,7 +47,11 @@ uint32_t EventParser::TrackOf(std::string_view pid, std::string_view tid, bool i
   last_key = {std::string(pid), std::string(tid), is_gpu};
   const auto [place, added] =
       track_numbers_.try_emplace(last_key, static_cast<uint32_t>(part_.tracks.size()));
-  if (added) part_.tracks.push_back(last_key);
+  if (added) {
+    part_.tracks.push_back(last_key);
+    part_.track_events.push_back(0);
+    part_.track_work.push_back(0);
+  }
   last_track = place->second;
   return *last_track;
 }
@@ -72,6 +77,11 @@ void EventParser::AddEvent(int64_t start_ns, int64_t duration_ns, uint64_t posit
 
   const auto index = static_cast<uint32_t>(part_.events.size());
   part_.events.push_back(event);
+  ++part_.track_events[event.track];
+  part_.track_work[event.track] += event.kind != EventKind::kOther ? 1 : 0;
+  if (!part_.has_nanoseconds) {
+    part_.has_nanoseconds = start_ns % 1000 != 0 || std::max<int64_t>(duration_ns, 0) % 1000 != 0;
+  }
   AddSideRows(event, index);
 }
 
@@ -192,6 +202,7 @@ void EventParser::Parse(std::string_view element, uint64_t position) {
       edge.name = NameOf(fields_.name);
       edge.kind = category != nullptr ? category->kind : EventKind::kRange;
       edge.is_begin = phase == 'B';
+      part_.has_nanoseconds = part_.has_nanoseconds || edge.time_ns % 1000 != 0;
       part_.edges.push_back(edge);
       return;
     }

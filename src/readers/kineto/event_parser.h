@@ -64,6 +64,9 @@ struct LossCount {
 struct TracePart {
   Interner names;
   std::vector<TrackKey> tracks;
+  std::vector<uint64_t> track_events;  // by track
+  std::vector<uint64_t> track_work;    // of them: of a known category
+  bool has_nanoseconds = false;        // some time is not of whole microseconds
   ChunkedVector<trace::Event> events;
   ChunkedVector<trace::KernelLaunch> launches;
   ChunkedVector<trace::MemoryOperation> memory;

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
+#include "base/slices.h"
 #include "base/text.h"
 #include "readers/kineto/json_cursor.h"
 #include "readers/trace/call_chain.h"
@@ -93,15 +95,19 @@ class Builder {
   void MoveFlows();
   void ApplyNamings();
   void ApplyBase(int64_t base_ns);
+  size_t RemoveAs(EventLoss loss, const std::vector<std::vector<uint32_t>>& found);
   void Remove(const std::vector<uint32_t>& doomed);
+  void FindDuplicates(std::span<const uint32_t> group, std::vector<uint32_t>& found) const;
   std::vector<uint32_t> OrderWithoutDuplicates();
   void AddLosses();
-  int64_t Tolerance() const;
 
   TraceData data_;
   std::map<TrackKey, uint32_t> track_numbers_;
   std::vector<TrackKey> keys_;  // by track
   std::unordered_map<std::string, uint32_t> name_numbers_;
+  std::vector<uint64_t> track_events_, track_work_;  // as in TracePart
+  bool has_nanoseconds_ = false;
+  size_t threads_ = 1;
   std::vector<RangeEdge> edges_;
   std::vector<Naming> namings_;
   std::array<LossCount, kEventLosses> losses_;
@@ -118,6 +124,8 @@ uint32_t Builder::NumberOfTrack(const TrackKey& key) {
     if (!id) track.name = key.tid;
     if (key.is_gpu) track.device = NumberOf<int64_t>(key.pid).value_or(-1);
     data_.tracks.push_back(track);
+    track_events_.push_back(0);
+    track_work_.push_back(0);
   }
   return place->second;
 }
@@ -131,16 +139,27 @@ uint32_t Builder::NumberOfName(const std::string& name) {
 
 // First the full chunks of all parts, which need not be copied, then what is behind them.
 void Builder::Join(std::vector<TracePart>& parts) {
-  std::vector<size_t> first_full, full;
-  for (TracePart& part : parts) {
-    std::vector<uint32_t> names, tracks;
-    for (const std::string& name : part.names.texts()) names.push_back(NumberOfName(name));
-    for (const TrackKey& key : part.tracks) tracks.push_back(NumberOfTrack(key));
-    for (Event& event : part.events) {
-      event.name = names[event.name];
-      event.track = tracks[event.track];
+  std::vector<std::vector<uint32_t>> names(parts.size()), tracks(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const TracePart& part = parts[i];
+    for (const std::string& name : part.names.texts()) names[i].push_back(NumberOfName(name));
+    for (size_t track = 0; track < part.tracks.size(); ++track) {
+      tracks[i].push_back(NumberOfTrack(part.tracks[track]));
+      track_events_[tracks[i].back()] += part.track_events[track];
+      track_work_[tracks[i].back()] += part.track_work[track];
     }
-    JoinSideRows(part, names, tracks);
+    has_nanoseconds_ = has_nanoseconds_ || part.has_nanoseconds;
+  }
+  ForEachSlice(parts.size(), parts.size(), [&](size_t i, size_t, size_t) {
+    for (Event& event : parts[i].events) {
+      event.name = names[i][event.name];
+      event.track = tracks[i][event.track];
+    }
+  });
+  std::vector<size_t> first_full, full;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    TracePart& part = parts[i];
+    JoinSideRows(part, names[i], tracks[i]);
     first_full.push_back(data_.events.size());
     data_.events.TakeFullChunks(part.events);
     full.push_back(data_.events.size() - first_full.back());
@@ -228,6 +247,8 @@ void Builder::MatchEdges() {
       event.name = begin.name;
       event.kind = begin.kind;
       data_.events.push_back(event);
+      ++track_events_[event.track];
+      track_work_[event.track] += event.kind != trace::EventKind::kOther ? 1 : 0;
       open.pop_back();
     }
   }
@@ -238,10 +259,9 @@ void Builder::MatchEdges() {
 // GPU work belongs to the process that called for it: the one with the most calls and operators.
 void Builder::NumberProcesses() {
   std::map<std::string, uint64_t> events_of_pid;
-  for (const Event& event : data_.events) {
-    const TrackKey& key = keys_[event.track];
-    if (key.is_gpu || event.kind == trace::EventKind::kOther) continue;
-    events_of_pid[key.pid] += NumberOf<int64_t>(key.pid) ? 1 : 0;
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (keys_[i].is_gpu || !NumberOf<int64_t>(keys_[i].pid)) continue;
+    events_of_pid[keys_[i].pid] += track_work_[i];
   }
   std::map<std::string, uint32_t> numbers;
   const auto number_of = [&](const std::string& pid) {
@@ -275,15 +295,16 @@ void Builder::NumberProcesses() {
 
 // The ends of flows lie on streams, but nothing in them says so.
 void Builder::MoveFlows() {
-  std::vector<bool> has_events(keys_.size());
-  for (const Event& event : data_.events) has_events[event.track] = true;
-  for (trace::FlowPoint& flow : data_.flows) {
-    if (has_events[flow.track]) continue;
-    TrackKey twin = keys_[flow.track];
+  std::vector<uint32_t> moved(keys_.size());
+  for (uint32_t track = 0; track < keys_.size(); ++track) {
+    moved[track] = track;
+    if (track_events_[track] > 0) continue;
+    TrackKey twin = keys_[track];
     twin.is_gpu = true;
     const auto found = track_numbers_.find(twin);
-    if (found != track_numbers_.end()) flow.track = found->second;
+    if (found != track_numbers_.end()) moved[track] = found->second;
   }
+  for (trace::FlowPoint& flow : data_.flows) flow.track = moved[flow.track];
 }
 
 void Builder::ApplyNamings() {
@@ -318,19 +339,32 @@ void Builder::ApplyBase(int64_t base_ns) {
     time_ns = moved;
     return true;
   };
-  std::vector<uint32_t> doomed;
-  for (uint32_t i = 0; i < data_.events.size(); ++i) {
-    Event& event = data_.events[i];
-    if (apply(event.start_ns, event.duration_ns)) continue;
-    losses_[static_cast<size_t>(EventLoss::kInvalidTime)].Add(event.position);
-    doomed.push_back(i);
-  }
-  Remove(doomed);
+  std::vector<std::vector<uint32_t>> found(threads_);
+  ForEachSlice(data_.events.size(), threads_, [&](size_t slice, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      Event& event = data_.events[i];
+      if (!apply(event.start_ns, event.duration_ns)) found[slice].push_back(static_cast<uint32_t>(i));
+    }
+  });
+  RemoveAs(EventLoss::kInvalidTime, found);
   LossCount& lost = losses_[static_cast<size_t>(EventLoss::kInvalidTime)];
   lost.count +=
       EraseIf(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
   lost.count += EraseIf(
       data_.counters, [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
+}
+
+// Removes what the threads have found, and counts it; returns how many that were.
+size_t Builder::RemoveAs(EventLoss loss, const std::vector<std::vector<uint32_t>>& found) {
+  std::vector<uint32_t> doomed;
+  for (const std::vector<uint32_t>& some : found) {
+    doomed.insert(doomed.end(), some.begin(), some.end());
+  }
+  for (const uint32_t index : doomed) {
+    losses_[static_cast<size_t>(loss)].Add(data_.events[index].position);
+  }
+  Remove(doomed);
+  return doomed.size();
 }
 
 void Builder::Remove(const std::vector<uint32_t>& doomed) {
@@ -360,44 +394,46 @@ void Builder::Remove(const std::vector<uint32_t>& doomed) {
 // without any id may be equal and yet be two, so they are kept.
 std::vector<uint32_t> Builder::OrderWithoutDuplicates() {
   std::vector<uint32_t> order = trace::OrderOf(data_);
-  std::vector<uint32_t> doomed;
-  std::vector<std::tuple<uint64_t, uint64_t, uint32_t, trace::EventKind, uint64_t, uint32_t>> group;
-  const auto same_time = [&](uint32_t a, uint32_t b) {
-    const Event& left = data_.events[a];
-    const Event& right = data_.events[b];
+  const auto same_time = [&](size_t i) {
+    const Event& left = data_.events[order[i - 1]];
+    const Event& right = data_.events[order[i]];
     return left.track == right.track && left.start_ns == right.start_ns &&
            left.duration_ns == right.duration_ns;
   };
-  for (size_t begin = 0; begin < order.size();) {
-    size_t end = begin + 1;
-    while (end < order.size() && same_time(order[begin], order[end])) ++end;
-    group.clear();
-    for (size_t i = begin; i < end && end - begin > 1; ++i) {
-      const Event& event = data_.events[order[i]];
-      if (event.correlation == trace::kNoCorrelation &&
-          event.external_id == trace::kNoCorrelation) {
-        continue;
-      }
-      group.emplace_back(event.correlation, event.external_id, event.name, event.kind,
-                         event.position, order[i]);
+  std::vector<std::vector<uint32_t>> found(threads_);
+  ForEachSlice(order.size(), threads_, [&](size_t slice, size_t begin, size_t end) {
+    // A group belongs to the slice in which it begins.
+    while (begin > 0 && begin < end && same_time(begin)) ++begin;
+    while (begin < end) {
+      size_t behind = begin + 1;
+      while (behind < order.size() && same_time(behind)) ++behind;
+      if (behind - begin > 1) FindDuplicates(std::span(order).subspan(begin, behind - begin), found[slice]);
+      begin = behind;
     }
-    std::sort(group.begin(), group.end());
-    for (size_t i = 1; i < group.size(); ++i) {
-      const auto& [correlation, external_id, name, kind, position, index] = group[i];
-      const auto& before = group[i - 1];
-      if (std::tie(correlation, external_id, name, kind) !=
-          std::tie(std::get<0>(before), std::get<1>(before), std::get<2>(before),
-                   std::get<3>(before))) {
-        continue;
-      }
-      losses_[static_cast<size_t>(EventLoss::kDuplicate)].Add(position);
-      doomed.push_back(index);
+  });
+  return RemoveAs(EventLoss::kDuplicate, found) == 0 ? order : trace::OrderOf(data_);
+}
+
+// Adds those that are in `group`, events of one time, a second time.
+void Builder::FindDuplicates(std::span<const uint32_t> group, std::vector<uint32_t>& found) const {
+  using Identity = std::tuple<uint64_t, uint64_t, uint32_t, trace::EventKind>;
+  const auto identity = [&](uint32_t index) {
+    const Event& event = data_.events[index];
+    return Identity(event.correlation, event.external_id, event.name, event.kind);
+  };
+  std::vector<uint32_t> with_id;
+  for (const uint32_t index : group) {
+    const Event& event = data_.events[index];
+    if (event.correlation != trace::kNoCorrelation || event.external_id != trace::kNoCorrelation) {
+      with_id.push_back(index);
     }
-    begin = end;
   }
-  if (doomed.empty()) return order;
-  Remove(doomed);
-  return trace::OrderOf(data_);
+  // They stand in the order of their positions, and stay in it.
+  std::stable_sort(with_id.begin(), with_id.end(),
+                   [&](uint32_t a, uint32_t b) { return identity(a) < identity(b); });
+  for (size_t i = 1; i < with_id.size(); ++i) {
+    if (identity(with_id[i]) == identity(with_id[i - 1])) found.push_back(with_id[i]);
+  }
 }
 
 void Builder::AddLosses() {
@@ -410,16 +446,9 @@ void Builder::AddLosses() {
   }
 }
 
-// Times in whole microseconds are cut, so that a child may seem to end up to 1 us after its parent.
-int64_t Builder::Tolerance() const {
-  for (const Event& event : data_.events) {
-    if (event.start_ns % 1000 != 0 || std::max<int64_t>(event.duration_ns, 0) % 1000 != 0) return 1;
-  }
-  return 1000;
-}
-
 BuiltTrace Builder::Build(std::vector<TracePart> parts, std::string_view json,
                           const std::string& path) {
+  threads_ = parts.size();
   Join(parts);
   parts = {};
   name_numbers_.clear();
@@ -429,7 +458,8 @@ BuiltTrace Builder::Build(std::vector<TracePart> parts, std::string_view json,
   ApplyNamings();
   const Members members = ReadMembers(json);
   BuiltTrace built;
-  built.tolerance_ns = Tolerance();
+  // Times in whole microseconds are cut, so that a child may seem to end up to 1 us after its parent.
+  built.tolerance_ns = has_nanoseconds_ ? 1 : 1000;
   if (members.base_ns) ApplyBase(*members.base_ns);
   built.order = OrderWithoutDuplicates();
   AddLosses();

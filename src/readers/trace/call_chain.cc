@@ -1,9 +1,7 @@
 #include "readers/trace/call_chain.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
-#include <numeric>
 #include <thread>
 
 namespace telltale::trace {
@@ -120,7 +118,7 @@ class GpuLinks {
       : data_(data), chain_(chain), calls_(data), operators_(data) {}
 
   void Link() {
-    for (uint32_t i = 0; i < data_.events.size(); ++i) {
+    for (const uint32_t i : chain_.order) {
       const Event& event = data_.events[i];
       if (IsApiCall(event.kind) && event.correlation != kNoCorrelation && !IsOnStream(event)) {
         calls_.Add(ProcessOf(event), event.correlation, i);
@@ -128,7 +126,7 @@ class GpuLinks {
     }
     chain_.repeated_correlations = calls_.Finish();
     std::vector<uint32_t> without_call;
-    for (uint32_t i = 0; i < data_.events.size(); ++i) {
+    for (const uint32_t i : chain_.order) {
       const Event& event = data_.events[i];
       if (!IsOnStream(event)) continue;
       if (!Attach(i, calls_, event.correlation, ParentBasis::kCorrelation)) {
@@ -156,7 +154,7 @@ class GpuLinks {
 
   void LinkToOperators(const std::vector<uint32_t>& without_call) {
     if (without_call.empty()) return;
-    for (uint32_t i = 0; i < data_.events.size(); ++i) {
+    for (const uint32_t i : chain_.order) {
       const Event& event = data_.events[i];
       if (!IsApiCall(event.kind) && event.external_id != kNoCorrelation && !IsOnStream(event)) {
         operators_.Add(ProcessOf(event), event.external_id, i);
@@ -191,48 +189,40 @@ class GpuLinks {
   EventIndex calls_, operators_;
 };
 
-// All events in the order of their position. Profiles come in few pieces that are in order.
-class SourceOrder {
- public:
-  explicit SourceOrder(const ChunkedVector<Event>& events) : events_(events) {
-    for (uint32_t i = 0; i < events.size(); ++i) {
-      if (i == 0 || events[i].position < events[i - 1].position) {
-        if (i > 0) pieces_.back().end = i;
-        pieces_.push_back({i, static_cast<uint32_t>(events.size())});
-      }
-    }
-  }
-
-  template <typename Visit>
-  void ForEach(const Visit& visit) {
-    const auto is_later = [&](const Piece& a, const Piece& b) {
-      return events_[a.begin].position > events_[b.begin].position;
-    };
-    std::make_heap(pieces_.begin(), pieces_.end(), is_later);
-    while (!pieces_.empty()) {
-      std::pop_heap(pieces_.begin(), pieces_.end(), is_later);
-      Piece& first = pieces_.back();
-      const uint64_t until = pieces_.size() > 1 ? events_[pieces_.front().begin].position
-                                                : std::numeric_limits<uint64_t>::max();
-      do {
-        visit(first.begin++);
-      } while (first.begin < first.end && events_[first.begin].position <= until);
-      if (first.begin == first.end) {
-        pieces_.pop_back();
-      } else {
-        std::push_heap(pieces_.begin(), pieces_.end(), is_later);
-      }
-    }
-  }
-
- private:
+// Calls visit(i) for all events in the order of their position. Profiles come in few pieces that
+// are in order.
+template <typename Visit>
+void ForEachInSourceOrder(const ChunkedVector<Event>& events, const Visit& visit) {
   struct Piece {
     uint32_t begin;
     uint32_t end;
   };
-  const ChunkedVector<Event>& events_;
-  std::vector<Piece> pieces_;
-};
+  std::vector<Piece> pieces;
+  for (uint32_t i = 0, last = 0; i < events.size(); ++i) {
+    const uint32_t position = events[i].position;
+    if (i == 0 || position < last) pieces.push_back({i, i});
+    pieces.back().end = i + 1;
+    last = position;
+  }
+  const auto is_later = [&](const Piece& a, const Piece& b) {
+    return events[a.begin].position > events[b.begin].position;
+  };
+  std::make_heap(pieces.begin(), pieces.end(), is_later);
+  while (!pieces.empty()) {
+    std::pop_heap(pieces.begin(), pieces.end(), is_later);
+    Piece& first = pieces.back();
+    const uint32_t until = pieces.size() > 1 ? events[pieces.front().begin].position
+                                             : std::numeric_limits<uint32_t>::max();
+    do {
+      visit(first.begin++);
+    } while (first.begin < first.end && events[first.begin].position <= until);
+    if (first.begin == first.end) {
+      pieces.pop_back();
+    } else {
+      std::push_heap(pieces.begin(), pieces.end(), is_later);
+    }
+  }
+}
 
 }  // namespace
 
@@ -250,26 +240,40 @@ std::vector<uint32_t> OrderOf(const TraceData& data) {
       return position < other.position;
     }
   };
+  struct Placed {
+    size_t begin = 0;
+    size_t end = 0;
+    Key last = {};
+    bool is_sorted = true;
+  };
   const auto key_of = [&](uint32_t index) {
     const Event& event = data.events[index];
     return Key{event.start_ns, event.duration_ns, event.position, index};
   };
-  std::vector<size_t> first(data.tracks.size() + 1, 0);
-  for (const Event& event : data.events) ++first[event.track + 1];
-  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<Placed> tracks(data.tracks.size());
+  for (const Event& event : data.events) ++tracks[event.track].end;
+  size_t begin = 0;
+  for (Placed& track : tracks) {
+    const size_t events = track.end;
+    track.begin = track.end = begin;
+    begin += events;
+  }
   std::vector<uint32_t> order(data.events.size());
-  std::vector<size_t> next(first.begin(), first.end() - 1);
-  SourceOrder(data.events).ForEach([&](uint32_t i) { order[next[data.events[i].track]++] = i; });
+  ForEachInSourceOrder(data.events, [&](uint32_t index) {
+    Placed& track = tracks[data.events[index].track];
+    const Key key = key_of(index);
+    if (track.end > track.begin && key < track.last) track.is_sorted = false;
+    track.last = key;
+    order[track.end++] = index;
+  });
   std::vector<Key> keys;
-  for (size_t track = 0; track < data.tracks.size(); ++track) {
-    const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first[track]);
-    const auto end = order.begin() + static_cast<std::ptrdiff_t>(first[track + 1]);
-    const auto before = [&](uint32_t a, uint32_t b) { return key_of(a) < key_of(b); };
-    if (std::is_sorted(begin, end, before)) continue;
-    keys.clear();
-    std::transform(begin, end, std::back_inserter(keys), key_of);
+  for (const Placed& track : tracks) {
+    if (track.is_sorted) continue;
+    const auto first = order.begin() + static_cast<std::ptrdiff_t>(track.begin);
+    keys.resize(track.end - track.begin);
+    std::transform(first, first + static_cast<std::ptrdiff_t>(keys.size()), keys.begin(), key_of);
     std::sort(keys.begin(), keys.end());
-    std::transform(keys.begin(), keys.end(), begin, [](const Key& key) { return key.event; });
+    std::transform(keys.begin(), keys.end(), first, [](const Key& key) { return key.event; });
   }
   return order;
 }
