@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "readers/kineto/event_fields.h"
-#include "readers/kineto/interner.h"
+#include "readers/trace/interner.h"
 #include "readers/trace/trace_data.h"
 
 namespace telltale::kineto {
@@ -61,19 +61,12 @@ struct LossCount {
 };
 
 // What one parser has read. Numbers of names and tracks, and event indexes, are of this part.
-struct TracePart {
-  Interner names;
+struct TracePart : trace::TraceRows {
+  trace::Interner names;
   std::vector<TrackKey> tracks;
   std::vector<uint64_t> track_events;  // by track
   std::vector<uint64_t> track_work;    // of them: of a known category
   bool has_nanoseconds = false;        // some time is not of whole microseconds
-  ChunkedVector<trace::Event> events;
-  ChunkedVector<trace::KernelLaunch> launches;
-  ChunkedVector<trace::MemoryOperation> memory;
-  ChunkedVector<trace::Communication> communications;
-  ChunkedVector<trace::StreamWait> waits;
-  ChunkedVector<trace::FlowPoint> flows;
-  ChunkedVector<trace::CounterValue> counters;
   std::vector<RangeEdge> edges;
   std::vector<Naming> namings;
   uint64_t namings_seen = 0;

@@ -86,8 +86,6 @@ class Builder {
 
  private:
   void Join(std::vector<TracePart>& parts);
-  void JoinSideRows(TracePart& part, const std::vector<uint32_t>& names,
-                    const std::vector<uint32_t>& tracks);
   uint32_t NumberOfTrack(const TrackKey& key);
   uint32_t NumberOfName(const std::string& name);
   void MatchEdges();
@@ -137,9 +135,9 @@ uint32_t Builder::NumberOfName(const std::string& name) {
   return place->second;
 }
 
-// First the full chunks of all parts, which need not be copied, then what is behind them.
 void Builder::Join(std::vector<TracePart>& parts) {
   std::vector<std::vector<uint32_t>> names(parts.size()), tracks(parts.size());
+  std::vector<trace::TraceRows*> rows;
   for (size_t i = 0; i < parts.size(); ++i) {
     const TracePart& part = parts[i];
     for (const std::string& name : part.names.texts()) names[i].push_back(NumberOfName(name));
@@ -148,71 +146,36 @@ void Builder::Join(std::vector<TracePart>& parts) {
       track_events_[tracks[i].back()] += part.track_events[track];
       track_work_[tracks[i].back()] += part.track_work[track];
     }
-    has_nanoseconds_ = has_nanoseconds_ || part.has_nanoseconds;
+    rows.push_back(&parts[i]);
   }
   ForEachSlice(parts.size(), parts.size(), [&](size_t i, size_t, size_t) {
-    for (Event& event : parts[i].events) {
-      event.name = names[i][event.name];
-      event.track = tracks[i][event.track];
-    }
-  });
-  std::vector<size_t> first_full, full;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    TracePart& part = parts[i];
-    JoinSideRows(part, names[i], tracks[i]);
-    first_full.push_back(data_.events.size());
-    data_.events.TakeFullChunks(part.events);
-    full.push_back(data_.events.size() - first_full.back());
-  }
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const size_t first_behind = data_.events.size();
-    for (const Event& event : parts[i].events) data_.events.push_back(event);
-    const auto move_rows = [&](auto& from, auto& to) {
-      for (auto& row : from) {
-        const size_t moved =
-            row.event < full[i] ? first_full[i] + row.event : first_behind + row.event - full[i];
-        row.event = static_cast<uint32_t>(moved);
-        to.push_back(std::move(row));
+    const auto renumber = [&](auto& part_rows, auto name) {
+      for (auto& row : part_rows) {
+        row.*name = names[i][row.*name];
+        row.track = tracks[i][row.track];
       }
-      from = {};
     };
-    move_rows(parts[i].launches, data_.launches);
-    move_rows(parts[i].memory, data_.memory);
-    move_rows(parts[i].communications, data_.communications);
-    move_rows(parts[i].waits, data_.waits);
-  }
-}
-
-void Builder::JoinSideRows(TracePart& part, const std::vector<uint32_t>& names,
-                           const std::vector<uint32_t>& tracks) {
-  for (trace::FlowPoint& flow : part.flows) {
-    flow.category = names[flow.category];
-    flow.track = tracks[flow.track];
-    data_.flows.push_back(flow);
-  }
-  part.flows = {};
-  for (trace::CounterValue& counter : part.counters) {
-    counter.name = names[counter.name];
-    counter.track = tracks[counter.track];
-    data_.counters.push_back(counter);
-  }
-  part.counters = {};
-  for (RangeEdge& edge : part.edges) {
-    edge.name = names[edge.name];
-    edge.track = tracks[edge.track];
-    edges_.push_back(edge);
-  }
-  namings_.insert(namings_.end(), part.namings.begin(), part.namings.end());
-  data_.metadata_records += part.namings_seen;
-  data_.records += part.records;
-  for (size_t i = 0; i < kEventLosses; ++i) {
-    LossCount& sum = losses_[i];
-    const LossCount& more = part.losses[i];
-    if (more.count == 0) continue;
-    if (sum.count == 0 || more.first_position < sum.first_position) {
-      sum.first_position = more.first_position;
+    renumber(parts[i].events, &Event::name);
+    renumber(parts[i].flows, &trace::FlowPoint::category);
+    renumber(parts[i].counters, &trace::CounterValue::name);
+    renumber(parts[i].edges, &RangeEdge::name);
+  });
+  trace::JoinRows(rows, data_);
+  for (TracePart& part : parts) {
+    has_nanoseconds_ = has_nanoseconds_ || part.has_nanoseconds;
+    edges_.insert(edges_.end(), part.edges.begin(), part.edges.end());
+    namings_.insert(namings_.end(), part.namings.begin(), part.namings.end());
+    data_.metadata_records += part.namings_seen;
+    data_.records += part.records;
+    for (size_t i = 0; i < kEventLosses; ++i) {
+      LossCount& sum = losses_[i];
+      const LossCount& more = part.losses[i];
+      if (more.count == 0) continue;
+      if (sum.count == 0 || more.first_position < sum.first_position) {
+        sum.first_position = more.first_position;
+      }
+      sum.count += more.count;
     }
-    sum.count += more.count;
   }
 }
 

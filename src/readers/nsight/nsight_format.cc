@@ -86,7 +86,7 @@ class NsightWorker : public SourceWorker {
       return {};
     }
     if (trace::IsKnownSource(options_, row, report)) return {};
-    auto data = LoadExport(**opened);
+    auto data = LoadExport(**opened, options_.parsers);
     if (!data) {
       report.message = data.error().message;
       return {};

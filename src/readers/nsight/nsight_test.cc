@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "readers/nsight/nsight_loader.h"
+#include "readers/nsight/export_part.h"
+include "readers/nsight/nsight_loader.h"
 #include "tests/support/inspector_support.h"
 #include "tests/support/trace_support.h"
 
@@ -127,7 +128,7 @@ TEST_P(NsightSamples, TimesAreThoseOfTheFile) {
 TEST_P(NsightSamples, TheCallChainIsThePlainOne) {
   const auto file = nsight::SqliteFile::Open(path_);
   ASSERT_TRUE(file);
-  const auto data = nsight::LoadExport(**file);
+  const auto data = nsight::LoadExport(**file, 1);
   ASSERT_TRUE(data);
   const trace::CallChain chain = trace::LinkCallChain(*data, 0);
   const std::vector<uint32_t> plain = PlainNesting(*data, chain.order, 0);

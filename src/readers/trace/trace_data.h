@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -139,10 +140,7 @@ struct Loss {
   std::string detail;
 };
 
-struct TraceData {
-  std::vector<Process> processes;
-  std::vector<Track> tracks;
-  std::vector<std::string> names;
+struct TraceRows {
   ChunkedVector<Event> events;
   ChunkedVector<KernelLaunch> launches;
   ChunkedVector<MemoryOperation> memory;
@@ -150,6 +148,16 @@ struct TraceData {
   ChunkedVector<StreamWait> waits;
   ChunkedVector<FlowPoint> flows;
   ChunkedVector<CounterValue> counters;
+};
+
+// Moves the rows of the parts behind each other; leaves the parts empty. Numbers of tracks and
+// names must be those of the whole already, indexes of events those of their part.
+void JoinRows(std::span<TraceRows* const> parts, TraceRows& whole);
+
+struct TraceData : TraceRows {
+  std::vector<Process> processes;
+  std::vector<Track> tracks;
+  std::vector<std::string> names;
   std::vector<Loss> losses;
   uint64_t metadata_records = 0;  // records that name processes and threads
   uint64_t records = 0;           // of the file
