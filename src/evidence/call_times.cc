@@ -21,12 +21,35 @@ struct Union {
   }
 };
 
+// Host events stand in the order of a walk through their tree, so that those above an event are
+// what is left of the events in front of it.
+std::vector<bool> WithinSame(const TraceEvents& events) {
+  std::vector<bool> is_within(events.size());
+  std::vector<uint32_t> open(events.names.size() * trace::kEventKinds);  // events above, by what
+  const auto count_of = [&](uint32_t event) -> uint32_t& {
+    return open[events.name[event] * trace::kEventKinds + static_cast<size_t>(events.kind[event])];
+  };
+  std::vector<uint32_t> above;
+  for (uint32_t i = 0; i < events.size(); ++i) {
+    if (events.IsGpu(i)) continue;
+    while (!above.empty() && above.back() != events.parent[i]) {
+      --count_of(above.back());
+      above.pop_back();
+    }
+    is_within[i] = count_of(i) > 0;
+    ++count_of(i);
+    above.push_back(i);
+  }
+  return is_within;
+}
+
 }  // namespace
 
 CallTimes TimesOf(const TraceEvents& events) {
   CallTimes times;
   times.exclusive_ns.resize(events.size());
   times.gpu_ns.resize(events.size());
+  times.is_within_same = WithinSame(events);
   std::vector<Union> covered(events.size());
   for (uint32_t i = 0; i < events.size(); ++i) {
     times.exclusive_ns[i] = std::max<int64_t>(events.duration_ns[i], 0);

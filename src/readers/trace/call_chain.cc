@@ -224,6 +224,34 @@ void ForEachInSourceOrder(const ChunkedVector<Event>& events, const Visit& visit
   }
 }
 
+// Sorts what consists of few ascending runs, such as the ranges and the calls of one thread, in
+// about one comparison a row and run; anything else as std::sort does.
+template <typename Row>
+void SortRuns(std::vector<Row>& rows) {
+  constexpr size_t kMostRuns = 64;
+  std::vector<size_t> borders = {0};
+  for (size_t i = 1; i < rows.size() && borders.size() <= kMostRuns; ++i) {
+    if (rows[i] < rows[i - 1]) borders.push_back(i);
+  }
+  if (borders.size() > kMostRuns) {
+    std::sort(rows.begin(), rows.end());
+    return;
+  }
+  borders.push_back(rows.size());
+  const auto at = [&](size_t border) {
+    return rows.begin() + static_cast<std::ptrdiff_t>(borders[border]);
+  };
+  while (borders.size() > 2) {
+    std::vector<size_t> merged = {0};
+    for (size_t i = 0; i + 2 < borders.size(); i += 2) {
+      std::inplace_merge(at(i), at(i + 1), at(i + 2));
+      merged.push_back(borders[i + 2]);
+    }
+    if (merged.back() != rows.size()) merged.push_back(rows.size());
+    borders = std::move(merged);
+  }
+}
+
 }  // namespace
 
 // Profilers write most of a track in its order already, so the events of each track are brought
@@ -272,7 +300,7 @@ std::vector<uint32_t> OrderOf(const TraceData& data) {
     const auto first = order.begin() + static_cast<std::ptrdiff_t>(track.begin);
     keys.resize(track.end - track.begin);
     std::transform(first, first + static_cast<std::ptrdiff_t>(keys.size()), keys.begin(), key_of);
-    std::sort(keys.begin(), keys.end());
+    SortRuns(keys);
     std::transform(keys.begin(), keys.end(), first, [](const Key& key) { return key.event; });
   }
   return order;
