@@ -7,8 +7,6 @@
 namespace telltale::trace {
 namespace {
 
-// Real call chains are under 300 deep (Python frames); hostile ones must not cost quadratic time.
-constexpr size_t kMostSteps = 4096;
 constexpr size_t kMostForOneThread = size_t{1} << 17;
 
 int64_t EndOf(const Event& event) {
@@ -24,24 +22,20 @@ class Nesting {
 
   void Add(uint32_t index) {
     const Event& event = data_.events[index];
-    while (!open_.empty() && open_.back().end_ns < event.start_ns) open_.pop_back();
     const int64_t end_ns = EndOf(event);
-    size_t steps = 0;
-    for (auto candidate = open_.rbegin(); candidate != open_.rend(); ++candidate) {
-      if (candidate->end_ns >= end_ns) {
-        chain_.parent[index] = candidate->index;
-        chain_.basis[index] = ParentBasis::kNesting;
-        break;
-      }
-      if (++steps == kMostSteps) {
-        ++chain_.given_up;
-        break;
-      }
+    const auto behind = std::partition_point(open_.begin(), open_.end(), [&](const Open& open) {
+      return open.end_ns >= end_ns;
+    });
+    if (behind != open_.begin()) {
+      chain_.parent[index] = (behind - 1)->index;
+      chain_.basis[index] = ParentBasis::kNesting;
     }
     if (!event.nests || event.duration_ns == kUnfinished) return;
     // An absurd end must not overflow.
     const int64_t most = std::numeric_limits<int64_t>::max() - tolerance_ns_;
-    open_.push_back({std::min(end_ns, most) + tolerance_ns_, index});
+    const int64_t open_until_ns = std::min(end_ns, most) + tolerance_ns_;
+    while (!open_.empty() && open_.back().end_ns <= open_until_ns) open_.pop_back();
+    open_.push_back({open_until_ns, index});
   }
 
  private:
@@ -52,7 +46,9 @@ class Nesting {
   const TraceData& data_;
   int64_t tolerance_ns_;
   CallChain& chain_;
-  std::vector<Open> open_;  // by start; some may have ended below one that has not
+  // What may yet contain an event. One that ends no later than a later one cannot be the last to
+  // contain anything, so it is not here: ends fall from bottom to top.
+  std::vector<Open> open_;
 };
 
 // Events by a key of their process; of those that share one, the first in the source.

@@ -28,7 +28,6 @@ Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,
   note("repeated_correlation", chain.repeated_correlations, "");
   note("wait_without_record", chain.waits_without_record,
        "streams that wait for an event whose record is not in the profile");
-  note("nesting_given_up", chain.given_up, "");
   TELLTALE_TRY(writer.Write(row, data, chain));
 
   report.status = SourceStatus::kIngested;
