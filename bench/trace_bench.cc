@@ -173,8 +173,9 @@ int main(int argc, char** argv) {
   }
   if (const std::string& trace = option["--small-kineto"]; !trace.empty()) {
     measure("kineto_small_ingest", trace, static_cast<double>(fs::file_size(trace)) / 1e6,
-            "MB/s of JSON", "", "Python json.load and a loop over the events",
-            [&] { Execute({"/usr/bin/python3", "-c", kPythonLoop, trace}); });
+            "MB/s of JSON", "", "Python json.load and a loop over the events", [&] {
+              Execute({"/usr/bin/python3", "-c", kPythonLoop, trace});
+            });
   }
   if (const std::string& report = option["--nsight"]; !report.empty()) {
     const std::vector<int64_t> rows = RowsOf(report);

@@ -13,7 +13,9 @@ namespace telltale {
 template <typename Work>
 void ForEachSlice(size_t count, size_t threads, const Work& work) {
   const size_t slices = std::max<size_t>(1, std::min(count, threads));
-  const auto border = [&](size_t slice) { return count / slices * slice + std::min(slice, count % slices); };
+  const auto border = [&](size_t slice) {
+    return count / slices * slice + std::min(slice, count % slices);
+  };
   std::vector<std::thread> others;
   for (size_t slice = 1; slice < slices; ++slice) {
     others.emplace_back([&, slice] { work(slice, border(slice), border(slice + 1)); });

@@ -300,8 +300,9 @@ Status Ingester::IngestAll() {
   // A file that comes alone is worth all threads sooner.
   const auto waiting = std::count_if(candidates_.begin(), candidates_.end(),
                                      [](const Candidate& candidate) { return !candidate.done; });
-  const uint64_t large_bytes = waiting == 1 ? std::min(kLargeLoneFileBytes, options_.large_file_bytes)
-                                            : options_.large_file_bytes;
+  const uint64_t large_bytes = waiting == 1
+                                   ? std::min(kLargeLoneFileBytes, options_.large_file_bytes)
+                                   : options_.large_file_bytes;
   const auto is_large = [&](const Candidate& candidate) {
     return candidate.found.is_regular && candidate.file.size_bytes >= large_bytes;
   };

@@ -41,11 +41,12 @@ Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, s
     }
   });
   duckdb_table_function_set_init(function, [](duckdb_init_info info) {
-    duckdb_init_set_max_threads(info,
-                                static_cast<const State*>(duckdb_init_get_extra_info(info))->threads);
+    duckdb_init_set_max_threads(
+        info, static_cast<const State*>(duckdb_init_get_extra_info(info))->threads);
   });
   duckdb_table_function_set_local_init(function, [](duckdb_init_info info) {
-    duckdb_init_set_init_data(info, new Range, [](void* range) { delete static_cast<Range*>(range); });
+    duckdb_init_set_init_data(info, new Range,
+                              [](void* range) { delete static_cast<Range*>(range); });
   });
   duckdb_table_function_set_function(
       function, [](duckdb_function_info info, duckdb_data_chunk chunk) {

@@ -51,8 +51,7 @@ class BulkInsert {
     size_t end = 0;
   };
   static constexpr size_t kRowGroup = 122'880;  // rows that DuckDB compresses together
-  using PutRange =
-      std::function<void(size_t first, std::span<void* const> columns, size_t rows)>;
+  using PutRange = std::function<void(size_t first, std::span<void* const> columns, size_t rows)>;
   Status InsertRanges(size_t count, unsigned threads, const PutRange& put);
   Status Run(unsigned threads);
   explicit BulkInsert(std::unique_ptr<State> state);

@@ -58,9 +58,9 @@ std::string_view EventFields::*MemberOf(std::string_view key, std::span<const Kn
 }
 
 constexpr KnownKey kEventKeys[] = {
-    {"ph", &EventFields::phase}, {"cat", &EventFields::category_name},
-    {"name", &EventFields::name}, {"pid", &EventFields::pid},
-    {"tid", &EventFields::tid},   {"ts", &EventFields::time},
+    {"ph", &EventFields::phase},     {"cat", &EventFields::category_name},
+    {"name", &EventFields::name},    {"pid", &EventFields::pid},
+    {"tid", &EventFields::tid},      {"ts", &EventFields::time},
     {"dur", &EventFields::duration}, {"id", &EventFields::id},
 };
 
@@ -139,9 +139,7 @@ class EventFieldReader::GeneralRead {
     return true;
   }
   // Counters are asked for all their arguments, which no shape has.
-  bool has_shape() const {
-    return has_shape_ && !shape_.values.empty() && fields_.phase != "C";
-  }
+  bool has_shape() const { return has_shape_ && !shape_.values.empty() && fields_.phase != "C"; }
 
  private:
   bool ReadMember(std::string_view key) {

@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::array<bool, 256> kEndsWord = [] {
   std::array<bool, 256> ends{};
-  for (const unsigned char c : {',', '}', ']', ' ', '\n', '\r', '\t', ':', '"', '{', '['}) ends[c] = true;
+  for (const unsigned char c : {',', '}', ']', ' ', '\n', '\r', '\t', ':', '"', '{', '['})
+    ends[c] = true;
   return ends;
 }();
 bool EndsWord(char c) { return kEndsWord[static_cast<unsigned char>(c)]; }

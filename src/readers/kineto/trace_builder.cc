@@ -25,6 +25,9 @@ using trace::TrackKind;
 // relative times are large as well.
 constexpr int64_t kLargestRelativeNs = 100'000'000'000'000'000;  // 10^14 us
 
+// So many ranges that begin at the time of an end are passed over to find that which it ends.
+constexpr ptrdiff_t kMostAtOneTime = 64;
+
 struct Members {
   std::optional<int64_t> base_ns, rank, world_size;
   std::string schema_version, tool;
@@ -179,7 +182,9 @@ void Builder::Join(std::vector<TracePart>& parts) {
   }
 }
 
-// "B" opens a range of its track, "E" closes the last open one.
+// "B" opens a range of its track, "E" closes the last open one. Of several edges at one time the
+// order in the file tells, but for an "E" with a name: what began at its time under another one is
+// passed over.
 void Builder::MatchEdges() {
   std::sort(edges_.begin(), edges_.end(), [](const RangeEdge& a, const RangeEdge& b) {
     return std::tie(a.track, a.time_ns, a.position) < std::tie(b.track, b.time_ns, b.position);
@@ -201,7 +206,14 @@ void Builder::MatchEdges() {
     } else if (open.empty()) {
       lose(edge);
     } else {
-      const RangeEdge& begin = *open.back();
+      auto closed = open.end() - 1;
+      const bool has_name = !data_.names[edge.name].empty();
+      while (has_name && closed != open.begin() && (*closed)->name != edge.name &&
+             (*closed)->time_ns == edge.time_ns && open.end() - closed < kMostAtOneTime) {
+        --closed;
+      }
+      if ((*closed)->name != edge.name) closed = open.end() - 1;
+      const RangeEdge& begin = **closed;
       Event event;
       event.start_ns = begin.time_ns;
       event.duration_ns = edge.time_ns - begin.time_ns;
@@ -212,7 +224,7 @@ void Builder::MatchEdges() {
       data_.events.push_back(event);
       ++track_events_[event.track];
       track_work_[event.track] += event.kind != trace::EventKind::kOther ? 1 : 0;
-      open.pop_back();
+      open.erase(closed);
     }
   }
   close_track();
@@ -306,15 +318,16 @@ void Builder::ApplyBase(int64_t base_ns) {
   ForEachSlice(data_.events.size(), threads_, [&](size_t slice, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       Event& event = data_.events[i];
-      if (!apply(event.start_ns, event.duration_ns)) found[slice].push_back(static_cast<uint32_t>(i));
+      if (!apply(event.start_ns, event.duration_ns))
+        found[slice].push_back(static_cast<uint32_t>(i));
     }
   });
   RemoveAs(EventLoss::kInvalidTime, found);
   LossCount& lost = losses_[static_cast<size_t>(EventLoss::kInvalidTime)];
   lost.count +=
       EraseIf(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
-  lost.count += EraseIf(
-      data_.counters, [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
+  lost.count += EraseIf(data_.counters,
+                        [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
 }
 
 // Removes what the threads have found, and counts it; returns how many that were.
@@ -370,7 +383,8 @@ std::vector<uint32_t> Builder::OrderWithoutDuplicates() {
     while (begin < end) {
       size_t behind = begin + 1;
       while (behind < order.size() && same_time(behind)) ++behind;
-      if (behind - begin > 1) FindDuplicates(std::span(order).subspan(begin, behind - begin), found[slice]);
+      if (behind - begin > 1)
+        FindDuplicates(std::span(order).subspan(begin, behind - begin), found[slice]);
       begin = behind;
     }
   });
@@ -421,7 +435,8 @@ BuiltTrace Builder::Build(std::vector<TracePart> parts, std::string_view json,
   ApplyNamings();
   const Members members = ReadMembers(json);
   BuiltTrace built;
-  // Times in whole microseconds are cut, so that a child may seem to end up to 1 us after its parent.
+  // Times in whole microseconds are cut, so that a child may seem to end up to 1 us after its
+  // parent.
   built.tolerance_ns = has_nanoseconds_ ? 1 : 1000;
   if (members.base_ns) ApplyBase(*members.base_ns);
   built.order = OrderWithoutDuplicates();

@@ -24,7 +24,6 @@ enum NvtxType : int64_t {
   kNvtxDomainDestroy = 76,
 };
 
-
 // Times, place and correlation of GPU work: columns 0 to 6 of its query.
 std::vector<std::string> GpuColumns(std::initializer_list<const char*> more) {
   std::vector<std::string> columns = {"start",    "end",           "deviceId", "contextId",

@@ -48,7 +48,7 @@ struct ExportPart : trace::TraceRows {
   std::vector<TrackKey> tracks;
   std::vector<std::pair<uint32_t, std::string>> track_names;
   std::map<DomainKey, std::string> domains;
-  std::vector<std::pair<uint32_t, DomainKey>> events_in_domains;  // but for the default domain
+  std::vector<std::pair<uint32_t, DomainKey>> events_in_domains;    // but for the default domain
   std::map<std::pair<std::string, std::string>, LossCount> losses;  // by kind and detail
   std::map<std::string, uint64_t> diagnostics;
   std::vector<std::string> damages;

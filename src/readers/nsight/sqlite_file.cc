@@ -124,8 +124,8 @@ std::optional<RowidRange> SqliteFile::RowidsOf(const std::string& table) const {
     if (sqlite3_stricmp(column.c_str(), "rowid") == 0) return {};
   }
   Statement statement;
-  const std::string sql =
-      fmt::format("SELECT (SELECT min(rowid) FROM {0}), (SELECT max(rowid) FROM {0})", Quoted(table));
+  const std::string sql = fmt::format(
+      "SELECT (SELECT min(rowid) FROM {0}), (SELECT max(rowid) FROM {0})", Quoted(table));
   if (sqlite3_prepare_v2(handle_, sql.c_str(), -1, &statement.handle, nullptr) != SQLITE_OK ||
       sqlite3_step(statement.handle) != SQLITE_ROW) {
     return {};

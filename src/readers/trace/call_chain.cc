@@ -23,9 +23,8 @@ class Nesting {
   void Add(uint32_t index) {
     const Event& event = data_.events[index];
     const int64_t end_ns = EndOf(event);
-    const auto behind = std::partition_point(open_.begin(), open_.end(), [&](const Open& open) {
-      return open.end_ns >= end_ns;
-    });
+    const auto behind = std::partition_point(
+        open_.begin(), open_.end(), [&](const Open& open) { return open.end_ns >= end_ns; });
     if (behind != open_.begin()) {
       chain_.parent[index] = (behind - 1)->index;
       chain_.basis[index] = ParentBasis::kNesting;
@@ -87,9 +86,8 @@ class EventIndex {
       }
     }
     const auto first = rows_.begin();
-    const auto at =
-        std::lower_bound(first + static_cast<std::ptrdiff_t>(begin),
-                         first + static_cast<std::ptrdiff_t>(end), wanted, IsBefore);
+    const auto at = std::lower_bound(first + static_cast<std::ptrdiff_t>(begin),
+                                     first + static_cast<std::ptrdiff_t>(end), wanted, IsBefore);
     last_ = static_cast<size_t>(at - first);
     return at != rows_.end() && !IsBefore(wanted, *at) ? at->event : kNoEvent;
   }
@@ -220,32 +218,26 @@ void ForEachInSourceOrder(const ChunkedVector<Event>& events, const Visit& visit
   }
 }
 
-// Sorts what consists of few ascending runs, such as the ranges and the calls of one thread, in
-// about one comparison a row and run; anything else as std::sort does.
-template <typename Row>
-void SortRuns(std::vector<Row>& rows) {
+// Sorts what consists of few ascending runs, such as the ranges and then the calls of one thread,
+// in one pass for each doubling of them; false, and nothing done, if there are many.
+template <typename Iterator, typename IsBefore>
+bool MergeRuns(Iterator first, Iterator last, const IsBefore& is_before) {
   constexpr size_t kMostRuns = 64;
-  std::vector<size_t> borders = {0};
-  for (size_t i = 1; i < rows.size() && borders.size() <= kMostRuns; ++i) {
-    if (rows[i] < rows[i - 1]) borders.push_back(i);
+  std::vector<Iterator> borders = {first};
+  for (Iterator run = first; run != last; borders.push_back(run)) {
+    run = std::is_sorted_until(run, last, is_before);
+    if (borders.size() > kMostRuns) return false;
   }
-  if (borders.size() > kMostRuns) {
-    std::sort(rows.begin(), rows.end());
-    return;
-  }
-  borders.push_back(rows.size());
-  const auto at = [&](size_t border) {
-    return rows.begin() + static_cast<std::ptrdiff_t>(borders[border]);
-  };
   while (borders.size() > 2) {
-    std::vector<size_t> merged = {0};
-    for (size_t i = 0; i + 2 < borders.size(); i += 2) {
-      std::inplace_merge(at(i), at(i + 1), at(i + 2));
-      merged.push_back(borders[i + 2]);
+    std::vector<Iterator> merged = {first};
+    for (size_t i = 2; i < borders.size(); i += 2) {
+      std::inplace_merge(borders[i - 2], borders[i - 1], borders[i], is_before);
+      merged.push_back(borders[i]);
     }
-    if (merged.back() != rows.size()) merged.push_back(rows.size());
+    if (merged.back() != last) merged.push_back(last);
     borders = std::move(merged);
   }
+  return true;
 }
 
 }  // namespace
@@ -294,9 +286,13 @@ std::vector<uint32_t> OrderOf(const TraceData& data) {
   for (const Placed& track : tracks) {
     if (track.is_sorted) continue;
     const auto first = order.begin() + static_cast<std::ptrdiff_t>(track.begin);
+    const auto last = order.begin() + static_cast<std::ptrdiff_t>(track.end);
+    const auto is_before = [&](uint32_t a, uint32_t b) { return key_of(a) < key_of(b); };
+    if (MergeRuns(first, last, is_before)) continue;
+    // Comparisons of neighbours in memory are cheap.
     keys.resize(track.end - track.begin);
-    std::transform(first, first + static_cast<std::ptrdiff_t>(keys.size()), keys.begin(), key_of);
-    SortRuns(keys);
+    std::transform(first, last, keys.begin(), key_of);
+    std::sort(keys.begin(), keys.end());
     std::transform(keys.begin(), keys.end(), first, [](const Key& key) { return key.event; });
   }
   return order;

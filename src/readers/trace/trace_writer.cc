@@ -106,7 +106,8 @@ Status TraceWriter::WriteEvents(const TraceData& data, const CallChain& chain, c
 
 Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids) {
   TELLTALE_TRY(launch_insert_->InsertRows(
-      data.launches.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+      data.launches.size(),
+      [&](size_t i, std::span<void* const> columns, size_t at) {
         const KernelLaunch& launch = data.launches[i];
         Column<int64_t>(columns, 0)[at] = ids.Event(launch.event);
         for (size_t k = 0; k < 3; ++k) {
@@ -116,7 +117,8 @@ Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chai
         Column<uint32_t>(columns, 7)[at] = launch.registers_per_thread;
         Column<uint32_t>(columns, 8)[at] = launch.shared_memory_bytes;
         Column<int64_t>(columns, 9)[at] = launch.graph_node;
-      }, threads_));
+      },
+      threads_));
   TELLTALE_TRY(memory_insert_->InsertRows(
       data.memory.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
         Column<int64_t>(columns, 0)[at] = ids.Event(data.memory[i].event);
@@ -128,14 +130,16 @@ Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chai
         Column<int64_t>(columns, 1)[at] = ids.Event(chain.waits[i].first);
       }));
   TELLTALE_TRY(flow_insert_->InsertRows(
-      data.flows.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+      data.flows.size(),
+      [&](size_t i, std::span<void* const> columns, size_t at) {
         const FlowPoint& flow = data.flows[i];
         Column<int64_t>(columns, 0)[at] = flow.time_ns;
         Column<uint64_t>(columns, 1)[at] = flow.id;
         Column<uint32_t>(columns, 2)[at] = ids.first_name + flow.category;
         Column<uint32_t>(columns, 3)[at] = ids.first_track + flow.track;
         Column<uint32_t>(columns, 4)[at] = flow.phase;
-      }, threads_));
+      },
+      threads_));
   TELLTALE_TRY(counter_insert_->InsertRows(
       data.counters.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
         const CounterValue& counter = data.counters[i];
