@@ -10,7 +10,7 @@
 
 #include "base/slices.h"
 #include "base/text.h"
-#include "readers/kineto/json_cursor.h"
+#include "readers/kineto/trace_members.h"
 #include "readers/trace/call_chain.h"
 
 namespace telltale::kineto {
@@ -27,53 +27,6 @@ constexpr int64_t kLargestRelativeNs = 100'000'000'000'000'000;  // 10^14 us
 
 // So many ranges that begin at the time of an end are passed over to find that which it ends.
 constexpr ptrdiff_t kMostAtOneTime = 64;
-
-struct Members {
-  std::optional<int64_t> base_ns, rank, world_size;
-  std::string schema_version, tool;
-};
-
-void ReadDistributedInfo(JsonCursor& cursor, Members& members) {
-  if (!cursor.Take('{')) {
-    (void)cursor.SkipValue();
-    return;
-  }
-  std::string_view key, text;
-  while (cursor.String(key) && cursor.Take(':')) {
-    if ((key == "rank" || key == "world_size") && cursor.Peek() != '{' && cursor.Peek() != '[') {
-      if (!cursor.Scalar(text)) return;
-      (key == "rank" ? members.rank : members.world_size) = NumberOf<int64_t>(text);
-    } else if (!cursor.SkipValue()) {
-      return;
-    }
-    (void)cursor.Take(',');
-  }
-  (void)cursor.Take('}');
-}
-
-Members ReadMembers(std::string_view json) {
-  Members members;
-  JsonCursor cursor(json);
-  if (!cursor.Take('{')) return members;
-  std::string_view key, text;
-  while (cursor.String(key) && cursor.Take(':')) {
-    if (key == "distributedInfo") {
-      ReadDistributedInfo(cursor, members);
-    } else if (cursor.Peek() == '{' || cursor.Peek() == '[') {
-      if (!cursor.SkipValue()) break;
-    } else if (!cursor.Scalar(text)) {
-      break;
-    } else if (key == "baseTimeNanoseconds") {
-      members.base_ns = NumberOf<int64_t>(text);
-    } else if (key == "schemaVersion") {
-      members.schema_version = Unescaped(text);
-    } else if (key == "cupti_version" || key == "roctracer_version") {
-      members.tool = std::string(key.substr(0, key.find('_'))) + " " + Unescaped(text);
-    }
-    (void)cursor.Take(',');
-  }
-  return members;
-}
 
 // <host>_<pid>.<time>.pt.trace.json[.gz]
 std::string HostOfPath(const std::string& path) {
@@ -433,7 +386,7 @@ BuiltTrace Builder::Build(std::vector<TracePart> parts, std::string_view json,
   NumberProcesses();
   MoveFlows();
   ApplyNamings();
-  const Members members = ReadMembers(json);
+  const TraceMembers members = ReadTraceMembers(json);
   BuiltTrace built;
   // Times in whole microseconds are cut, so that a child may seem to end up to 1 us after its
   // parent.

@@ -242,7 +242,7 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
   // The window takes the buffer; what is behind the last event begins the next one.
   used_ -= end;
   if (window.bytes.size() < used_) window.bytes.resize(used_);
-  std::memcpy(window.bytes.data(), buffer_.data() + end, used_);
+  std::copy_n(buffer_.data() + end, used_, window.bytes.data());
   buffer_.swap(window.bytes);
   scanner_.Forget(end);
   gap_begin_ = 0;
