@@ -140,8 +140,8 @@ int main(int argc, char** argv) {
   const std::string reference_file = option["--work"] + "/trace-reference.duckdb";
 
   const auto measure = [&](const std::string& name, const std::string& input, double amount,
-                           const char* unit, const char* target, const char* reference_name,
-                           const std::function<void()>& run_reference) {
+                           const char* unit, const char* target, const char* memory_target,
+                           const char* reference_name, const std::function<void()>& run_reference) {
     ReadWhole(input);
     const telltale::bench::Comparison compared = telltale::bench::Compare(
         runs, reference_runs,
@@ -163,24 +163,24 @@ int main(int argc, char** argv) {
     row("speed", amount / ours_seconds, amount / reference_seconds, ratio, unit, target);
     row("seconds", ours_seconds, reference_seconds, ratio, "s", "");
     row("peak_memory", compared.peak_bytes / 1e6, compared.reference_peak_bytes / 1e6,
-        compared.reference_peak_bytes / compared.peak_bytes, "MB", "<= 1074");
+        compared.reference_peak_bytes / compared.peak_bytes, "MB", memory_target);
     RemoveStore(ours_file);
     RemoveStore(reference_file);
   };
   if (const std::string& trace = option["--kineto"]; !trace.empty()) {
     measure("kineto_ingest", trace, static_cast<double>(fs::file_size(trace)) / 1e6, "MB/s of JSON",
-            ">= 400", "DuckDB read_json", [&] { RunReadJson(trace, reference_file); });
+            ">= 400", "<= 1074", "DuckDB read_json", [&] { RunReadJson(trace, reference_file); });
   }
   if (const std::string& trace = option["--small-kineto"]; !trace.empty()) {
     measure("kineto_small_ingest", trace, static_cast<double>(fs::file_size(trace)) / 1e6,
-            "MB/s of JSON", "", "Python json.load and a loop over the events", [&] {
+            "MB/s of JSON", "", "", "Python json.load and a loop over the events", [&] {
               Execute({"/usr/bin/python3", "-c", kPythonLoop, trace});
             });
   }
   if (const std::string& report = option["--nsight"]; !report.empty()) {
     const std::vector<int64_t> rows = RowsOf(report);
     const int64_t all = std::accumulate(rows.begin(), rows.end(), int64_t{0});
-    measure("nsight_ingest", report, static_cast<double>(all) / 1e6, "M rows/s", ">= 2",
+    measure("nsight_ingest", report, static_cast<double>(all) / 1e6, "M rows/s", ">= 2", "",
             "SQLite scan of every value", [&] { ScanSqlite(report); });
     telltale::bench::PrintRow(
         "nsight_attribution_seconds", AttributionSeconds(report, runs), 0, 0, "s", "<= 6",
