@@ -23,18 +23,21 @@ make_logs() { # DIR OPTION... : simulated logs, kept for the next run
   touch "$dir.complete"
 }
 
-make_profiles() { # BYTES RANGES : a Kineto trace and an Nsight Systems export, kept for the next run
-  [ -e $work/trace-$1.json.complete ] || {
-    echo "simulating a trace of $1 bytes" >&2
-    $telltale --quiet simulate profile --out $work/trace-$1.json --target-bytes $1 > /dev/null
-    touch $work/trace-$1.json.complete
-  }
+make_profiles() { # BYTES RANGES : Kineto traces and an Nsight Systems export, kept for the next run
+  for bytes in $1 300M; do
+    [ -e $work/trace-$bytes.json.complete ] || {
+      echo "simulating a trace of $bytes bytes" >&2
+      $telltale --quiet simulate profile --out $work/trace-$bytes.json --target-bytes $bytes > /dev/null
+      touch $work/trace-$bytes.json.complete
+    }
+  done
   [ -e $work/report-$2.sqlite.complete ] || {
     echo "simulating an export of $2 ranges" >&2
     $telltale --quiet simulate profile --kind nsight --out $work/report-$2.sqlite --ranges $2 > /dev/null
     touch $work/report-$2.sqlite.complete
   }
   build/release/trace_bench --telltale $telltale --work $work --kineto $work/trace-$1.json \
+    --small-kineto $work/trace-300M.json \
     --nsight $work/report-$2.sqlite >> $rows
 }
 

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
   Check(out != nullptr && std::fwrite(input, 1, size, out) == size && std::fclose(out) == 0,
         "the input can be written");
   if (const auto file = nsight::SqliteFile::Open(kPath)) {
-    if (const auto data = nsight::LoadExport(**file)) {
+    if (const auto data = nsight::LoadExport(**file, 2)) {
       uint64_t lost = 0;
       for (const trace::Loss& loss : data->losses)
         lost += loss.loss_class == "line" ? loss.count : 0;

@@ -21,12 +21,85 @@ struct Union {
   }
 };
 
+// Host events stand in the order of a walk through their tree, so that those above an event are
+// what is left of the events in front of it.
+std::vector<bool> WithinSame(const TraceEvents& events) {
+  std::vector<bool> is_within(events.size());
+  std::vector<uint32_t> open(events.names.size() * trace::kEventKinds);  // events above, by what
+  const auto count_of = [&](uint32_t event) -> uint32_t& {
+    return open[events.name[event] * trace::kEventKinds + static_cast<size_t>(events.kind[event])];
+  };
+  std::vector<uint32_t> above;
+  for (uint32_t i = 0; i < events.size(); ++i) {
+    if (events.IsGpu(i)) continue;
+    while (!above.empty() && above.back() != events.parent[i]) {
+      --count_of(above.back());
+      above.pop_back();
+    }
+    is_within[i] = count_of(i) > 0;
+    ++count_of(i);
+    above.push_back(i);
+  }
+  return is_within;
+}
+
+bool IsLaunchedWork(const TraceEvents& events, uint32_t event) {
+  return events.IsGpu(event) && events.kind[event] != EventKind::kRange &&
+         events.kind[event] != EventKind::kSync && events.parent[event] != kNone;
+}
+
+// An event to which work comes in one way only, from one child or as one piece, has the time of
+// that: in deep chains only the few where work comes together need to look at each piece. Host
+// events stand behind their parents.
+std::vector<int64_t> GpuTimes(const TraceEvents& events) {
+  std::vector<uint32_t> work;
+  std::vector<uint32_t> ways(events.size());
+  for (uint32_t i = 0; i < events.size(); ++i) {
+    if (!IsLaunchedWork(events, i)) continue;
+    work.push_back(i);
+    ++ways[events.parent[i]];
+  }
+  for (size_t i = events.size(); i-- > 0;) {
+    const uint32_t parent = events.parent[i];
+    if (!events.IsGpu(i) && ways[i] > 0 && parent != kNone) ++ways[parent];
+  }
+  std::vector<uint32_t> joint(events.size(), kNone);  // the next where work comes together, upwards
+  for (uint32_t i = 0; i < events.size(); ++i) {
+    if (events.IsGpu(i)) continue;
+    if (ways[i] > 1) {
+      joint[i] = i;
+    } else if (events.parent[i] != kNone) {
+      joint[i] = joint[events.parent[i]];
+    }
+  }
+  std::sort(work.begin(), work.end(),
+            [&](uint32_t a, uint32_t b) { return events.start_ns[a] < events.start_ns[b]; });
+  std::vector<Union> covered(events.size());
+  std::vector<int64_t> gpu_ns(events.size());
+  for (const uint32_t piece : work) {
+    Union alone;
+    alone.Add(events.start_ns[piece], events.EndNs(piece));
+    gpu_ns[events.parent[piece]] = alone.length_ns;
+    for (uint32_t i = joint[events.parent[piece]]; i != kNone;
+         i = events.parent[i] == kNone ? kNone : joint[events.parent[i]]) {
+      covered[i].Add(events.start_ns[piece], events.EndNs(piece));
+    }
+  }
+  for (size_t i = events.size(); i-- > 0;) {
+    if (events.IsGpu(i)) continue;
+    if (ways[i] > 1) gpu_ns[i] = covered[i].length_ns;
+    const uint32_t parent = events.parent[i];
+    if (ways[i] > 0 && parent != kNone && ways[parent] == 1) gpu_ns[parent] = gpu_ns[i];
+  }
+  return gpu_ns;
+}
+
 }  // namespace
 
 CallTimes TimesOf(const TraceEvents& events) {
   CallTimes times;
   times.exclusive_ns.resize(events.size());
-  times.gpu_ns.resize(events.size());
+  times.is_within_same = WithinSame(events);
   std::vector<Union> covered(events.size());
   for (uint32_t i = 0; i < events.size(); ++i) {
     times.exclusive_ns[i] = std::max<int64_t>(events.duration_ns[i], 0);
@@ -35,26 +108,8 @@ CallTimes TimesOf(const TraceEvents& events) {
     if (events.IsGpu(i) || parent == kNone) continue;
     covered[parent].Add(events.start_ns[i], std::min(events.EndNs(i), events.EndNs(parent)));
   }
-  for (size_t i = 0; i < events.size(); ++i) {
-    times.exclusive_ns[i] -= covered[i].length_ns;
-    covered[i] = Union();
-  }
-  std::vector<uint32_t> gpu;
-  for (uint32_t i = 0; i < events.size(); ++i) {
-    if (events.IsGpu(i) && events.kind[i] != EventKind::kRange &&
-        events.kind[i] != EventKind::kSync && events.parent[i] != kNone) {
-      gpu.push_back(i);
-    }
-  }
-  std::sort(gpu.begin(), gpu.end(),
-            [&](uint32_t a, uint32_t b) { return events.start_ns[a] < events.start_ns[b]; });
-  for (const uint32_t work : gpu) {
-    // Parents are found by nesting or launch, neither of which can lead in a circle.
-    for (uint32_t i = events.parent[work]; i != kNone; i = events.parent[i]) {
-      covered[i].Add(events.start_ns[work], events.EndNs(work));
-    }
-  }
-  for (size_t i = 0; i < events.size(); ++i) times.gpu_ns[i] = covered[i].length_ns;
+  for (size_t i = 0; i < events.size(); ++i) times.exclusive_ns[i] -= covered[i].length_ns;
+  times.gpu_ns = GpuTimes(events);
   return times;
 }
 

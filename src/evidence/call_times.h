@@ -12,6 +12,7 @@ namespace telltale::evidence {
 struct CallTimes {
   // By event, nanoseconds.
   std::vector<int64_t> exclusive_ns;  // of host events: their time without what is nested in them
+  std::vector<bool> is_within_same;   // of host events: whether one of the same name is above it
   std::vector<int64_t> gpu_ns;  // of host events: when GPU work was running that they launched
 };
 

@@ -17,13 +17,6 @@ bool TellsPlace(EventKind kind) {
          kind == EventKind::kCommunication;
 }
 
-bool IsWithinSame(const TraceEvents& events, uint32_t event) {
-  for (uint32_t up = events.parent[event]; up != kNone; up = events.parent[up]) {
-    if (events.name[up] == events.name[event] && events.kind[up] == events.kind[event]) return true;
-  }
-  return false;
-}
-
 void Add(NamedTimes& sum, const TraceEvents& events, const CallTimes& times, uint32_t event) {
   ++sum.calls;
   if (events.IsGpu(event)) {
@@ -34,7 +27,7 @@ void Add(NamedTimes& sum, const TraceEvents& events, const CallTimes& times, uin
     return;
   }
   sum.exclusive_ns += times.exclusive_ns[event];
-  if (IsWithinSame(events, event)) return;
+  if (times.is_within_same[event]) return;
   sum.inclusive_ns += std::max<int64_t>(events.duration_ns[event], 0);
   sum.gpu_ns += times.gpu_ns[event];
 }

@@ -1,8 +1,11 @@
 #include "evidence/perfetto.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
+#include <optional>
+#include <queue>
 
 #include "base/json_text.h"
 
@@ -13,30 +16,66 @@ constexpr size_t kPieceBytes = size_t{1} << 20;
 
 std::string Microseconds(int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
+// Lanes of one track, each with the ends of what is open on it. Finds the first on which an event
+// can lie in the logarithm of their number: streams of hostile profiles have 100,000 of them.
+class Lanes {
+ public:
+  // The events come in the order of their start.
+  uint32_t Add(int64_t start_ns, int64_t end_ns) {
+    while (!ends_.empty() && ends_.top().first <= start_ns) {
+      const uint32_t lane = ends_.top().second;
+      ends_.pop();
+      open_[lane].pop_back();
+      Set(lane, open_[lane].empty() ? kNothingOpen : open_[lane].back());
+    }
+    const uint32_t lane = FirstWithRoomFor(end_ns);
+    open_[lane].push_back(end_ns);
+    Set(lane, end_ns);
+    ends_.emplace(end_ns, lane);
+    return lane;
+  }
+
+ private:
+  static constexpr int64_t kNothingOpen = std::numeric_limits<int64_t>::max();
+
+  // An event fits on a lane if the innermost of what is open there lasts as long, or nothing is.
+  uint32_t FirstWithRoomFor(int64_t end_ns) {
+    if (latest_.empty() || latest_[1] < end_ns) Grow();
+    size_t node = 1;
+    while (node < open_.size()) node = 2 * node + (latest_[2 * node] < end_ns ? 1 : 0);
+    return static_cast<uint32_t>(node - open_.size());
+  }
+  void Grow() {
+    open_.resize(std::max<size_t>(1, 2 * open_.size()));
+    latest_.assign(2 * open_.size(), kNothingOpen);
+    for (size_t lane = 0; lane < open_.size(); ++lane) {
+      if (!open_[lane].empty()) Set(static_cast<uint32_t>(lane), open_[lane].back());
+    }
+  }
+  void Set(uint32_t lane, int64_t end_ns) {
+    size_t node = open_.size() + lane;
+    latest_[node] = end_ns;
+    for (node /= 2; node > 0; node /= 2) {
+      latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
+    }
+  }
+
+  std::vector<std::vector<int64_t>> open_;  // by lane: ends, innermost last
+  std::vector<int64_t> latest_;             // a tree over lanes: the latest of their innermost ends
+  using End = std::pair<int64_t, uint32_t>;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;  // of all that is open
+};
+
 }  // namespace
 
 std::vector<uint32_t> LanesOf(const TraceEvents& events) {
-  std::vector<uint32_t> lanes(events.size());
-  std::vector<std::vector<int64_t>> open;  // by lane: ends of what is open, innermost last
-  uint32_t track = kNone;
+  std::vector<uint32_t> of_event(events.size());
+  std::optional<Lanes> lanes;
   for (size_t i = 0; i < events.size(); ++i) {
-    if (events.track[i] != track) {
-      track = events.track[i];
-      open.clear();
-    }
-    const int64_t start = events.start_ns[i];
-    const int64_t end = events.EndNs(i);
-    size_t lane = 0;
-    for (;; ++lane) {
-      if (lane == open.size()) open.emplace_back();
-      std::vector<int64_t>& ends = open[lane];
-      while (!ends.empty() && ends.back() <= start) ends.pop_back();
-      if (ends.empty() || ends.back() >= end) break;
-    }
-    open[lane].push_back(end);
-    lanes[i] = static_cast<uint32_t>(lane);
+    if (i == 0 || events.track[i] != events.track[i - 1]) lanes.emplace();
+    of_event[i] = lanes->Add(events.start_ns[i], events.EndNs(i));
   }
-  return lanes;
+  return of_event;
 }
 
 Status WritePerfetto(const TraceEvents& events,

@@ -41,13 +41,12 @@ std::vector<uint32_t> FindSteps(const TraceEvents& events) {
            is_step_name[events.name[event]];
   };
   std::vector<uint32_t> steps;
+  std::vector<bool> within_step(events.size());  // of host events, which stand behind their parents
   for (uint32_t i = 0; i < events.size(); ++i) {
-    if (!is_step(i)) continue;
-    bool within_step = false;
-    for (uint32_t up = events.parent[i]; up != kNone && !within_step; up = events.parent[up]) {
-      within_step = is_step(up);
-    }
-    if (!within_step) steps.push_back(i);
+    if (events.IsGpu(i)) continue;
+    const uint32_t parent = events.parent[i];
+    within_step[i] = parent != kNone && (within_step[parent] || is_step(parent));
+    if (is_step(i) && !within_step[i]) steps.push_back(i);
   }
   std::sort(steps.begin(), steps.end(), [&](uint32_t a, uint32_t b) {
     return std::tuple(events.tracks[events.track[a]].process, events.start_ns[a], a) <

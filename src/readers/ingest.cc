@@ -19,6 +19,8 @@ namespace {
 
 constexpr size_t kHeadBytes = size_t{64} << 10;
 
+constexpr uint64_t kLargeLoneFileBytes = uint64_t{16} << 20;
+
 unsigned ThreadCount(unsigned asked) {
   return asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
 }
@@ -66,7 +68,8 @@ class Ingester {
   Status FindCopies();
   void FindGrownFile(Candidate& candidate);
   Status IngestAll();
-  void IngestOne(Candidate& candidate, std::vector<std::unique_ptr<SourceWorker>>& workers);
+  void IngestOne(Candidate& candidate, bool is_large,
+                 std::vector<std::unique_ptr<SourceWorker>>& workers);
   Result<std::vector<std::unique_ptr<SourceWorker>>> MakeWorkers(unsigned parsers);
   void ForEach(const std::function<void(size_t)>& work, size_t count) const;
   void Progress(uint64_t bytes);
@@ -249,7 +252,7 @@ Result<std::vector<std::unique_ptr<SourceWorker>>> Ingester::MakeWorkers(unsigne
   return workers;
 }
 
-void Ingester::IngestOne(Candidate& candidate,
+void Ingester::IngestOne(Candidate& candidate, bool is_large,
                          std::vector<std::unique_ptr<SourceWorker>>& workers) {
   SourceReport& report = candidate.report;
   const auto failed = [&](const Error& error) {
@@ -276,10 +279,8 @@ void Ingester::IngestOne(Candidate& candidate,
     return;
   }
   SourceWorker& worker = *workers[static_cast<size_t>(format - formats.begin())];
-  const bool large = candidate.found.is_regular && opened->compression == Compression::kNone &&
-                     candidate.file.size_bytes >= options_.large_file_bytes;
   Status status;
-  if (large) {
+  if (is_large && opened->compression == Compression::kNone) {
     status = worker.IngestLarge(candidate.file, report);
   } else {
     const ByteStream* const decompressor = opened->bytes.get();
@@ -296,8 +297,14 @@ void Ingester::IngestOne(Candidate& candidate,
 }
 
 Status Ingester::IngestAll() {
-  const auto is_large = [this](const Candidate& candidate) {
-    return candidate.found.is_regular && candidate.file.size_bytes >= options_.large_file_bytes;
+  // A file that comes alone is worth all threads sooner.
+  const auto waiting = std::count_if(candidates_.begin(), candidates_.end(),
+                                     [](const Candidate& candidate) { return !candidate.done; });
+  const uint64_t large_bytes = waiting == 1
+                                   ? std::min(kLargeLoneFileBytes, options_.large_file_bytes)
+                                   : options_.large_file_bytes;
+  const auto is_large = [&](const Candidate& candidate) {
+    return candidate.found.is_regular && candidate.file.size_bytes >= large_bytes;
   };
   std::vector<size_t> large, small;
   for (size_t i = 0; i < candidates_.size(); ++i) {
@@ -306,7 +313,7 @@ Status Ingester::IngestAll() {
   if (!large.empty()) {
     TELLTALE_ASSIGN(auto workers, MakeWorkers(threads_));
     for (const size_t i : large) {
-      IngestOne(candidates_[i], workers);
+      IngestOne(candidates_[i], true, workers);
       if (store_error_) return tl::unexpected(*store_error_);
     }
     for (const auto& worker : workers) TELLTALE_TRY(worker->Flush());
@@ -318,7 +325,7 @@ Status Ingester::IngestAll() {
       auto workers = MakeWorkers(1);
       if (!workers) return StoreFailed(workers.error());
       for (size_t k = next++; k < small.size(); k = next++) {
-        IngestOne(candidates_[small[k]], *workers);
+        IngestOne(candidates_[small[k]], false, *workers);
         const std::scoped_lock lock(mutex_);
         if (store_error_) return;
       }

@@ -12,7 +12,9 @@ struct BulkInsert::State {
   std::string table;
   std::string function_name;
   std::vector<ColumnType> columns;
-  const Fill* fill = nullptr;
+  unsigned threads = 1;
+  // As Fill; a thread keeps the rows that it is to write in its range.
+  std::function<size_t(Range& range, std::span<void* const> columns, size_t capacity)> fill;
 };
 
 BulkInsert::BulkInsert(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -38,8 +40,14 @@ Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, s
       duckdb_destroy_logical_type(&type);
     }
   });
-  duckdb_table_function_set_init(
-      function, [](duckdb_init_info info) { duckdb_init_set_max_threads(info, 1); });
+  duckdb_table_function_set_init(function, [](duckdb_init_info info) {
+    duckdb_init_set_max_threads(
+        info, static_cast<const State*>(duckdb_init_get_extra_info(info))->threads);
+  });
+  duckdb_table_function_set_local_init(function, [](duckdb_init_info info) {
+    duckdb_init_set_init_data(info, new Range,
+                              [](void* range) { delete static_cast<Range*>(range); });
+  });
   duckdb_table_function_set_function(
       function, [](duckdb_function_info info, duckdb_data_chunk chunk) {
         const auto& bound = *static_cast<const State*>(duckdb_function_get_extra_info(info));
@@ -49,7 +57,8 @@ Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, s
           data[i] = duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, i));
         }
         const std::span<void* const> used(data.data(), bound.columns.size());
-        duckdb_data_chunk_set_size(chunk, (*bound.fill)(used, duckdb_vector_size()));
+        Range& range = *static_cast<Range*>(duckdb_function_get_local_init_data(info));
+        duckdb_data_chunk_set_size(chunk, bound.fill(range, used, duckdb_vector_size()));
       });
   const duckdb_state registered = duckdb_register_table_function(connection.handle(), function);
   duckdb_destroy_table_function(&function);
@@ -57,10 +66,41 @@ Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, s
   return std::unique_ptr<BulkInsert>(new BulkInsert(std::move(state)));
 }
 
-Status BulkInsert::Insert(const Fill& fill) {
-  state_->fill = &fill;
+Status BulkInsert::Run(unsigned threads) {
+  state_->threads = threads;
   return state_->connection->Run(
       fmt::format("INSERT INTO {} SELECT * FROM {}()", state_->table, state_->function_name));
+}
+
+Status BulkInsert::Insert(const Fill& fill) {
+  state_->fill = [&](Range&, std::span<void* const> columns, size_t capacity) {
+    return fill(columns, capacity);
+  };
+  return Run(1);
+}
+
+Status BulkInsert::InsertRanges(size_t count, unsigned threads, const PutRange& put) {
+  std::atomic<size_t> next{0};
+  state_->fill = [&](Range& range, std::span<void* const> columns, size_t capacity) {
+    if (range.next == range.end) {
+      range.next = std::min(next.fetch_add(kRowGroup), count);
+      range.end = std::min(range.next + kRowGroup, count);
+    }
+    const size_t rows = std::min(capacity, range.end - range.next);
+    put(range.next, columns, rows);
+    range.next += rows;
+    return rows;
+  };
+  return Run(threads);
+}
+
+Status ParallelInserts::Start() {
+  return connection_.Run(
+      fmt::format("SET threads = {}; SET preserve_insertion_order = false", threads_));
+}
+
+ParallelInserts::~ParallelInserts() {
+  (void)connection_.Run("SET threads = 1; SET preserve_insertion_order = true");
 }
 
 Result<std::unique_ptr<RowAppender>> RowAppender::Create(Connection& connection,

@@ -32,23 +32,46 @@ class BulkInsert {
   ~BulkInsert();
   Status Insert(const Fill& fill);
   // Inserts `count` rows; put(i, columns, at) writes row i of the caller's to row `at` of the
-  // columns.
+  // columns. With `threads` above 1 it is called on as many threads as DuckDB has, at most those,
+  // and the rows lie in pieces of kRowGroup that are in no order (DuckDB must have been told that
+  // order does not matter: ParallelInserts).
   template <typename Put>
-  Status InsertRows(size_t count, const Put& put) {
+  Status InsertRows(size_t count, const Put& put, unsigned threads = 1) {
     if (count == 0) return {};
-    size_t next = 0;
-    return Insert([&](std::span<void* const> columns, size_t capacity) {
-      const size_t rows = std::min(capacity, count - next);
-      for (size_t at = 0; at < rows; ++at) put(next + at, columns, at);
-      next += rows;
-      return rows;
-    });
+    return InsertRanges(count, threads,
+                        [&](size_t first, std::span<void* const> columns, size_t rows) {
+                          for (size_t at = 0; at < rows; ++at) put(first + at, columns, at);
+                        });
   }
 
  private:
   struct State;
+  struct Range {
+    size_t next = 0;
+    size_t end = 0;
+  };
+  static constexpr size_t kRowGroup = 122'880;  // rows that DuckDB compresses together
+  using PutRange = std::function<void(size_t first, std::span<void* const> columns, size_t rows)>;
+  Status InsertRanges(size_t count, unsigned threads, const PutRange& put);
+  Status Run(unsigned threads);
   explicit BulkInsert(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+};
+
+// As long as it lives, DuckDB has this number of threads for InsertRows. No other connection should
+// be at work.
+class ParallelInserts {
+ public:
+  ParallelInserts(Connection& connection, unsigned threads)
+      : connection_(connection), threads_(threads) {}
+  ~ParallelInserts();
+  ParallelInserts(const ParallelInserts&) = delete;
+  ParallelInserts& operator=(const ParallelInserts&) = delete;
+  Status Start();
+
+ private:
+  Connection& connection_;
+  unsigned threads_;
 };
 
 class RowAppender {

@@ -47,6 +47,26 @@ Status InsertRange(BulkInsert& insert, uint32_t begin, uint32_t end, size_t step
   });
 }
 
+TEST_F(InsertTest, RowsComeInOnSeveralThreads) {
+  Run("CREATE TABLE t (a UINTEGER, b BIGINT)");
+  const auto insert = BulkInsert::Create(*connection_, "t", kPair);
+  ASSERT_TRUE(insert) << insert.error().message;
+  {
+    ParallelInserts parallel(*connection_, 3);
+    ASSERT_TRUE(parallel.Start());
+    Run("BEGIN");
+    const auto put = [](size_t i, std::span<void* const> columns, size_t at) {
+      static_cast<uint32_t*>(columns[0])[at] = static_cast<uint32_t>(i);
+      static_cast<int64_t*>(columns[1])[at] = -static_cast<int64_t>(i);
+    };
+    ASSERT_TRUE((*insert)->InsertRows(1'000'000, put, 3));
+    Run("COMMIT");
+  }
+  EXPECT_EQ(Integer("SELECT count(DISTINCT a) FROM t WHERE b = -a::BIGINT"), 1'000'000);
+  EXPECT_EQ(Integer("SELECT count(*) FROM t"), 1'000'000);
+  EXPECT_EQ(Integer("SELECT current_setting('threads')"), 1);
+}
+
 TEST_F(InsertTest, BulkRowsComeBack) {
   Run("CREATE TABLE t (a UINTEGER, b BIGINT)");
   const auto insert = BulkInsert::Create(*connection_, "t", kPair);

@@ -51,6 +51,12 @@ BlockMasks MasksOf(const char* block) {
 }
 #endif
 
+// Of each bit, whether the number of bits up to it, itself included, is odd.
+uint64_t PrefixXor(uint64_t bits) {
+  for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+  return bits;
+}
+
 }  // namespace
 
 void ElementScanner::Forget(size_t count) {
@@ -100,27 +106,44 @@ void ElementScanner::ScanSlowly(const char* data, size_t end,
   }
 }
 
+// Each second quotation mark ends a string, provided that all are within elements: between them
+// there are no strings, and a quotation mark too many must not turn inside and outside over for the
+// rest of the file. False, and nothing done, where one is between them.
+bool ElementScanner::ScanBlock(const char* data, uint64_t quotes, uint64_t brackets,
+                               std::vector<ElementBounds>& elements) {
+  const ElementScanner before = *this;
+  const size_t elements_before = elements.size();
+  const uint64_t in_string = PrefixXor(quotes) ^ (in_string_ ? ~uint64_t{0} : 0);
+  const size_t block = scanned_;
+  uint64_t between = depth_ == 0 ? ~uint64_t{0} : 0;  // bits behind the last element
+  bool all_within = true;
+  scanned_ = block + kBlock;
+  for (uint64_t marks = brackets & ~in_string; marks != 0; marks &= marks - 1) {
+    const uint64_t from_here = ~uint64_t{0} << std::countr_zero(marks);
+    all_within = all_within && (depth_ > 0 || (quotes & between & ~from_here) == 0);
+    const size_t at = block + static_cast<size_t>(std::countr_zero(marks));
+    if (!Bracket(data, at, elements)) {
+      scanned_ = at + 1;
+      between = 0;
+      break;
+    }
+    between = depth_ == 0 ? from_here : 0;
+  }
+  in_string_ = (in_string >> (kBlock - 1) & 1) != 0;
+  if (all_within && (quotes & between) == 0) return true;
+  *this = before;
+  elements.resize(elements_before);
+  return false;
+}
+
 void ElementScanner::Scan(const char* data, size_t size, std::vector<ElementBounds>& elements) {
   while (!closed_ && scanned_ < size) {
     if (size - scanned_ < kBlock) return ScanSlowly(data, size, elements);
     const BlockMasks masks = MasksOf(data + scanned_);
-    if (masks.backslashes != 0 || escaped_) {
+    if (masks.backslashes != 0 || escaped_ ||
+        !ScanBlock(data, masks.quotes, masks.brackets, elements)) {
       ScanSlowly(data, scanned_ + kBlock, elements);
-      continue;
     }
-    // Between elements there are no strings: a quotation mark too many must not turn inside and
-    // outside over for the rest of the file.
-    for (uint64_t marks = masks.quotes | masks.brackets; marks != 0; marks &= marks - 1) {
-      const int bit = std::countr_zero(marks);
-      const size_t at = scanned_ + static_cast<size_t>(bit);
-      if ((masks.quotes >> bit & 1) != 0) {
-        in_string_ = !in_string_ && depth_ > 0;
-      } else if (!in_string_ && !Bracket(data, at, elements)) {
-        scanned_ = at + 1;
-        return;
-      }
-    }
-    scanned_ += kBlock;
   }
 }
 

@@ -32,6 +32,8 @@ class ElementScanner {
 
  private:
   void ScanSlowly(const char* data, size_t end, std::vector<ElementBounds>& elements);
+  bool ScanBlock(const char* data, uint64_t quotes, uint64_t brackets,
+                 std::vector<ElementBounds>& elements);
   // False when the array is over.
   bool Bracket(const char* data, size_t at, std::vector<ElementBounds>& elements);
 

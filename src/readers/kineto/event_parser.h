@@ -6,11 +6,13 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "readers/kineto/interner.h"
+#include "readers/kineto/event_fields.h"
+#include "readers/trace/interner.h"
 #include "readers/trace/trace_data.h"
 
 namespace telltale::kineto {
@@ -59,16 +61,12 @@ struct LossCount {
 };
 
 // What one parser has read. Numbers of names and tracks, and event indexes, are of this part.
-struct TracePart {
-  Interner names;
+struct TracePart : trace::TraceRows {
+  trace::Interner names;
   std::vector<TrackKey> tracks;
-  std::vector<trace::Event> events;
-  std::vector<trace::KernelLaunch> launches;
-  std::vector<trace::MemoryOperation> memory;
-  std::vector<trace::Communication> communications;
-  std::vector<trace::StreamWait> waits;
-  std::vector<trace::FlowPoint> flows;
-  std::vector<trace::CounterValue> counters;
+  std::vector<uint64_t> track_events;  // by track
+  std::vector<uint64_t> track_work;    // of them: of a known category
+  bool has_nanoseconds = false;        // some time is not of whole microseconds
   std::vector<RangeEdge> edges;
   std::vector<Naming> namings;
   uint64_t namings_seen = 0;
@@ -84,11 +82,10 @@ class EventParser {
   void Parse(std::string_view element, uint64_t position);
 
  private:
-  struct Fields;
-  bool ReadFields(std::string_view element, Fields& fields);
-  void AddEvent(const Fields& fields, int64_t start_ns, int64_t duration_ns, uint64_t position);
+  void AddEvent(int64_t start_ns, int64_t duration_ns, uint64_t position);
+  void AddSideRows(const trace::Event& event, uint32_t index);
   // Whether there was one.
-  bool AddCounters(const Fields& fields, int64_t time_ns);
+  bool AddCounters(int64_t time_ns);
   void Lose(EventLoss loss, uint64_t position) {
     part_.losses[static_cast<size_t>(loss)].Add(position);
   }
@@ -96,9 +93,12 @@ class EventParser {
   uint32_t NameOf(std::string_view raw);
 
   TracePart& part_;
+  EventFieldReader reader_;
+  EventFields fields_;  // of the event at hand
   std::map<TrackKey, uint32_t> track_numbers_;
-  TrackKey last_key_;
-  uint32_t last_track_ = 0;
+  // The last of a thread, and of a stream.
+  std::array<TrackKey, 2> last_key_;
+  std::array<std::optional<uint32_t>, 2> last_track_;
 };
 
 }  // namespace telltale::kineto

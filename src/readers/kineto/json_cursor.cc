@@ -1,14 +1,18 @@
 #include "readers/kineto/json_cursor.h"
 
+#include <array>
 #include <cstdint>
 
 namespace telltale::kineto {
 namespace {
 
-bool EndsWord(char c) {
-  return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t' ||
-         c == ':' || c == '"' || c == '{' || c == '[';
-}
+constexpr std::array<bool, 256> kEndsWord = [] {
+  std::array<bool, 256> ends{};
+  for (const unsigned char c : {',', '}', ']', ' ', '\n', '\r', '\t', ':', '"', '{', '['})
+    ends[c] = true;
+  return ends;
+}();
+bool EndsWord(char c) { return kEndsWord[static_cast<unsigned char>(c)]; }
 
 void AppendUtf8(std::string& out, uint32_t code) {
   if (code < 0x80) {

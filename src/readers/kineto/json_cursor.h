@@ -4,6 +4,7 @@
 // commas and bytes that are not UTF-8. Every function leaves the cursor behind what it read, and
 // returns false where the text is not what was asked for.
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -26,6 +27,24 @@ class JsonCursor {
   bool Take(char c) {
     if (Peek() != c || c == '\0') return false;
     ++at_;
+    return true;
+  }
+  // Just this text, which is short: a call to compare it takes longer than comparing it.
+  bool TakeText(std::string_view text) {
+    if (static_cast<size_t>(end_ - at_) < text.size()) return false;
+    const char* wanted = text.data();
+    const char* const wanted_end = wanted + text.size();
+    const char* at = at_;
+    for (; wanted_end - wanted >= 8; wanted += 8, at += 8) {
+      uint64_t left = 0, right = 0;
+      std::memcpy(&left, at, 8);
+      std::memcpy(&right, wanted, 8);
+      if (left != right) return false;
+    }
+    for (; wanted != wanted_end; ++wanted, ++at) {
+      if (*at != *wanted) return false;
+    }
+    at_ = at;
     return true;
   }
   // A string; `raw` is what stands between the quotes, escapes included.

@@ -121,7 +121,7 @@ Status KinetoWorker::IngestLarge(const SourceFile& file, SourceReport& report) {
 }
 
 Result<std::unique_ptr<SourceWorker>> MakeWorker(Store& store, const WorkerOptions& options) {
-  TELLTALE_ASSIGN(auto writer, trace::TraceWriter::Create(store));
+  TELLTALE_ASSIGN(auto writer, trace::TraceWriter::Create(store, options.parsers));
   return std::unique_ptr<SourceWorker>(new KinetoWorker(std::move(writer), options));
 }
 

@@ -69,6 +69,15 @@ TEST_F(Kineto, BeginAndEndAreOneEvent) {
   EXPECT_EQ(store_.Lost("unmatched_edge"), 1);
 }
 
+// One range begins when another ends, and stands before that end in the file.
+TEST_F(Kineto, NamesTellEdgesOfOneTimeApart) {
+  Ingest(
+      R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":10},{"ph":"B","name":"b","pid":1,"tid":1,"ts":20},
+          {"ph":"E","name":"a","pid":1,"tid":1,"ts":20},{"ph":"E","name":"b","pid":1,"tid":1,"ts":30}])");
+  EXPECT_EQ(store_.Rows("SELECT name, start_ns, duration_ns FROM events ORDER BY start_ns"),
+            (Strings{"a|10000|10000", "b|20000|10000"}));
+}
+
 TEST_F(Kineto, WhatIsWrongIsCountedAndNothingElseIsLost) {
   const SourceReport report = Ingest(
       std::string(kHead) + Event("ok", "1", "2") + "," + Event("nan", "NaN", "2") + "," +

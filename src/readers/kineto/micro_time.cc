@@ -7,9 +7,29 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// What profilers write: digits, and up to three decimals.
+std::optional<int64_t> PlainNanosecondsOf(std::string_view microseconds) {
+  constexpr ptrdiff_t kMostDigits = 16;
+  const char* at = microseconds.data();
+  const char* const end = at + microseconds.size();
+  uint64_t value = 0;
+  for (; at != end && IsDigit(*at); ++at) value = value * 10 + static_cast<uint64_t>(*at - '0');
+  if (at == microseconds.data() || at - microseconds.data() > kMostDigits) return {};
+  int decimals = 3;
+  if (at != end && *at == '.') {
+    for (++at; at != end && IsDigit(*at) && decimals > 0; ++at, --decimals) {
+      value = value * 10 + static_cast<uint64_t>(*at - '0');
+    }
+  }
+  for (; decimals > 0; --decimals) value *= 10;
+  if (at != end || value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return {};
+  return static_cast<int64_t>(value);
+}
+
 }  // namespace
 
 std::optional<int64_t> NanosecondsOf(std::string_view microseconds) {
+  if (const auto plain = PlainNanosecondsOf(microseconds)) return plain;
   const char* at = microseconds.data();
   const char* const end = at + microseconds.size();
   const bool negative = at != end && *at == '-';

@@ -16,7 +16,7 @@ void ParseWindow(EventParser& parser, const EventWindow& window) {
   }
 }
 
-// Windows on their way to the parsers; holds a few only.
+// Windows on their way to the parsers and, used, back; holds a few only.
 class WindowQueue {
  public:
   explicit WindowQueue(size_t capacity) : capacity_(capacity) {}
@@ -40,12 +40,25 @@ class WindowQueue {
     changed_.notify_all();
     return window;
   }
+  void GiveBack(EventWindow window) {
+    const std::scoped_lock lock(mutex_);
+    used_.push_back(std::move(window));
+  }
+  // A used window, or a new one.
+  EventWindow Empty() {
+    const std::scoped_lock lock(mutex_);
+    if (used_.empty()) return {};
+    EventWindow window = std::move(used_.back());
+    used_.pop_back();
+    return window;
+  }
 
  private:
   size_t capacity_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<EventWindow> windows_;
+  std::vector<EventWindow> used_;
   bool closed_ = false;
 };
 
@@ -69,12 +82,15 @@ Result<std::vector<TracePart>> ParseEvents(TraceSplitter& splitter, unsigned thr
   for (TracePart& part : parts) {
     parsers.emplace_back([&queue, &part] {
       EventParser parser(part);
-      while (const std::optional<EventWindow> window = queue.Take()) ParseWindow(parser, *window);
+      while (std::optional<EventWindow> window = queue.Take()) {
+        ParseWindow(parser, *window);
+        queue.GiveBack(std::move(*window));
+      }
     });
   }
   const auto read = [&]() -> Status {
     while (true) {
-      EventWindow window;
+      EventWindow window = queue.Empty();
       TELLTALE_ASSIGN(const bool more, splitter.Next(window));
       if (!more) return {};
       queue.Put(std::move(window));

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
+#include "base/slices.h"
 #include "base/text.h"
-#include "readers/kineto/json_cursor.h"
+#include "readers/kineto/trace_members.h"
 #include "readers/trace/call_chain.h"
 
 namespace telltale::kineto {
@@ -23,52 +25,8 @@ using trace::TrackKind;
 // relative times are large as well.
 constexpr int64_t kLargestRelativeNs = 100'000'000'000'000'000;  // 10^14 us
 
-struct Members {
-  std::optional<int64_t> base_ns, rank, world_size;
-  std::string schema_version, tool;
-};
-
-void ReadDistributedInfo(JsonCursor& cursor, Members& members) {
-  if (!cursor.Take('{')) {
-    (void)cursor.SkipValue();
-    return;
-  }
-  std::string_view key, text;
-  while (cursor.String(key) && cursor.Take(':')) {
-    if ((key == "rank" || key == "world_size") && cursor.Peek() != '{' && cursor.Peek() != '[') {
-      if (!cursor.Scalar(text)) return;
-      (key == "rank" ? members.rank : members.world_size) = NumberOf<int64_t>(text);
-    } else if (!cursor.SkipValue()) {
-      return;
-    }
-    (void)cursor.Take(',');
-  }
-  (void)cursor.Take('}');
-}
-
-Members ReadMembers(std::string_view json) {
-  Members members;
-  JsonCursor cursor(json);
-  if (!cursor.Take('{')) return members;
-  std::string_view key, text;
-  while (cursor.String(key) && cursor.Take(':')) {
-    if (key == "distributedInfo") {
-      ReadDistributedInfo(cursor, members);
-    } else if (cursor.Peek() == '{' || cursor.Peek() == '[') {
-      if (!cursor.SkipValue()) break;
-    } else if (!cursor.Scalar(text)) {
-      break;
-    } else if (key == "baseTimeNanoseconds") {
-      members.base_ns = NumberOf<int64_t>(text);
-    } else if (key == "schemaVersion") {
-      members.schema_version = Unescaped(text);
-    } else if (key == "cupti_version" || key == "roctracer_version") {
-      members.tool = std::string(key.substr(0, key.find('_'))) + " " + Unescaped(text);
-    }
-    (void)cursor.Take(',');
-  }
-  return members;
-}
+// So many ranges that begin at the time of an end are passed over to find that which it ends.
+constexpr ptrdiff_t kMostAtOneTime = 64;
 
 // <host>_<pid>.<time>.pt.trace.json[.gz]
 std::string HostOfPath(const std::string& path) {
@@ -83,7 +41,7 @@ class Builder {
   BuiltTrace Build(std::vector<TracePart> parts, std::string_view json, const std::string& path);
 
  private:
-  void Join(TracePart& part);
+  void Join(std::vector<TracePart>& parts);
   uint32_t NumberOfTrack(const TrackKey& key);
   uint32_t NumberOfName(const std::string& name);
   void MatchEdges();
@@ -91,15 +49,19 @@ class Builder {
   void MoveFlows();
   void ApplyNamings();
   void ApplyBase(int64_t base_ns);
+  size_t RemoveAs(EventLoss loss, const std::vector<std::vector<uint32_t>>& found);
   void Remove(const std::vector<uint32_t>& doomed);
+  void FindDuplicates(std::span<const uint32_t> group, std::vector<uint32_t>& found) const;
   std::vector<uint32_t> OrderWithoutDuplicates();
   void AddLosses();
-  int64_t Tolerance() const;
 
   TraceData data_;
   std::map<TrackKey, uint32_t> track_numbers_;
   std::vector<TrackKey> keys_;  // by track
   std::unordered_map<std::string, uint32_t> name_numbers_;
+  std::vector<uint64_t> track_events_, track_work_;  // as in TracePart
+  bool has_nanoseconds_ = false;
+  size_t threads_ = 1;
   std::vector<RangeEdge> edges_;
   std::vector<Naming> namings_;
   std::array<LossCount, kEventLosses> losses_;
@@ -116,6 +78,8 @@ uint32_t Builder::NumberOfTrack(const TrackKey& key) {
     if (!id) track.name = key.tid;
     if (key.is_gpu) track.device = NumberOf<int64_t>(key.pid).value_or(-1);
     data_.tracks.push_back(track);
+    track_events_.push_back(0);
+    track_work_.push_back(0);
   }
   return place->second;
 }
@@ -127,62 +91,53 @@ uint32_t Builder::NumberOfName(const std::string& name) {
   return place->second;
 }
 
-void Builder::Join(TracePart& part) {
-  std::vector<uint32_t> names, tracks;
-  for (const std::string& name : part.names.texts()) names.push_back(NumberOfName(name));
-  for (const TrackKey& key : part.tracks) tracks.push_back(NumberOfTrack(key));
-  const auto first_event = static_cast<uint32_t>(data_.events.size());
-  for (Event& event : part.events) {
-    event.name = names[event.name];
-    event.track = tracks[event.track];
-  }
-  if (data_.events.empty()) {
-    data_.events = std::move(part.events);
-  } else {
-    data_.events.insert(data_.events.end(), part.events.begin(), part.events.end());
-  }
-  part.events = {};
-  const auto move_rows = [&](auto& from, auto& to) {
-    for (auto& row : from) {
-      row.event += first_event;
-      to.push_back(std::move(row));
+void Builder::Join(std::vector<TracePart>& parts) {
+  std::vector<std::vector<uint32_t>> names(parts.size()), tracks(parts.size());
+  std::vector<trace::TraceRows*> rows;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const TracePart& part = parts[i];
+    for (const std::string& name : part.names.texts()) names[i].push_back(NumberOfName(name));
+    for (size_t track = 0; track < part.tracks.size(); ++track) {
+      tracks[i].push_back(NumberOfTrack(part.tracks[track]));
+      track_events_[tracks[i].back()] += part.track_events[track];
+      track_work_[tracks[i].back()] += part.track_work[track];
     }
-  };
-  move_rows(part.launches, data_.launches);
-  move_rows(part.memory, data_.memory);
-  move_rows(part.communications, data_.communications);
-  move_rows(part.waits, data_.waits);
-  for (trace::FlowPoint& flow : part.flows) {
-    flow.category = names[flow.category];
-    flow.track = tracks[flow.track];
-    data_.flows.push_back(flow);
+    rows.push_back(&parts[i]);
   }
-  for (trace::CounterValue& counter : part.counters) {
-    counter.name = names[counter.name];
-    counter.track = tracks[counter.track];
-    data_.counters.push_back(counter);
-  }
-  for (RangeEdge& edge : part.edges) {
-    edge.name = names[edge.name];
-    edge.track = tracks[edge.track];
-    edges_.push_back(edge);
-  }
-  namings_.insert(namings_.end(), part.namings.begin(), part.namings.end());
-  data_.metadata_records += part.namings_seen;
-  data_.records += part.records;
-  for (size_t i = 0; i < kEventLosses; ++i) {
-    LossCount& sum = losses_[i];
-    const LossCount& more = part.losses[i];
-    if (more.count == 0) continue;
-    if (sum.count == 0 || more.first_position < sum.first_position) {
-      sum.first_position = more.first_position;
+  ForEachSlice(parts.size(), parts.size(), [&](size_t i, size_t, size_t) {
+    const auto renumber = [&](auto& part_rows, auto name) {
+      for (auto& row : part_rows) {
+        row.*name = names[i][row.*name];
+        row.track = tracks[i][row.track];
+      }
+    };
+    renumber(parts[i].events, &Event::name);
+    renumber(parts[i].flows, &trace::FlowPoint::category);
+    renumber(parts[i].counters, &trace::CounterValue::name);
+    renumber(parts[i].edges, &RangeEdge::name);
+  });
+  trace::JoinRows(rows, data_);
+  for (TracePart& part : parts) {
+    has_nanoseconds_ = has_nanoseconds_ || part.has_nanoseconds;
+    edges_.insert(edges_.end(), part.edges.begin(), part.edges.end());
+    namings_.insert(namings_.end(), part.namings.begin(), part.namings.end());
+    data_.metadata_records += part.namings_seen;
+    data_.records += part.records;
+    for (size_t i = 0; i < kEventLosses; ++i) {
+      LossCount& sum = losses_[i];
+      const LossCount& more = part.losses[i];
+      if (more.count == 0) continue;
+      if (sum.count == 0 || more.first_position < sum.first_position) {
+        sum.first_position = more.first_position;
+      }
+      sum.count += more.count;
     }
-    sum.count += more.count;
   }
-  part = TracePart();
 }
 
-// "B" opens a range of its track, "E" closes the last open one.
+// "B" opens a range of its track, "E" closes the last open one. Of several edges at one time the
+// order in the file tells, but for an "E" with a name: what began at its time under another one is
+// passed over.
 void Builder::MatchEdges() {
   std::sort(edges_.begin(), edges_.end(), [](const RangeEdge& a, const RangeEdge& b) {
     return std::tie(a.track, a.time_ns, a.position) < std::tie(b.track, b.time_ns, b.position);
@@ -204,16 +159,25 @@ void Builder::MatchEdges() {
     } else if (open.empty()) {
       lose(edge);
     } else {
-      const RangeEdge& begin = *open.back();
+      auto closed = open.end() - 1;
+      const bool has_name = !data_.names[edge.name].empty();
+      while (has_name && closed != open.begin() && (*closed)->name != edge.name &&
+             (*closed)->time_ns == edge.time_ns && open.end() - closed < kMostAtOneTime) {
+        --closed;
+      }
+      if ((*closed)->name != edge.name) closed = open.end() - 1;
+      const RangeEdge& begin = **closed;
       Event event;
       event.start_ns = begin.time_ns;
       event.duration_ns = edge.time_ns - begin.time_ns;
-      event.position = begin.position;
+      event.position = static_cast<uint32_t>(begin.position);
       event.track = begin.track;
       event.name = begin.name;
       event.kind = begin.kind;
       data_.events.push_back(event);
-      open.pop_back();
+      ++track_events_[event.track];
+      track_work_[event.track] += event.kind != trace::EventKind::kOther ? 1 : 0;
+      open.erase(closed);
     }
   }
   close_track();
@@ -223,10 +187,9 @@ void Builder::MatchEdges() {
 // GPU work belongs to the process that called for it: the one with the most calls and operators.
 void Builder::NumberProcesses() {
   std::map<std::string, uint64_t> events_of_pid;
-  for (const Event& event : data_.events) {
-    const TrackKey& key = keys_[event.track];
-    if (key.is_gpu || event.kind == trace::EventKind::kOther) continue;
-    events_of_pid[key.pid] += NumberOf<int64_t>(key.pid) ? 1 : 0;
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (keys_[i].is_gpu || !NumberOf<int64_t>(keys_[i].pid)) continue;
+    events_of_pid[keys_[i].pid] += track_work_[i];
   }
   std::map<std::string, uint32_t> numbers;
   const auto number_of = [&](const std::string& pid) {
@@ -260,15 +223,16 @@ void Builder::NumberProcesses() {
 
 // The ends of flows lie on streams, but nothing in them says so.
 void Builder::MoveFlows() {
-  std::vector<bool> has_events(keys_.size());
-  for (const Event& event : data_.events) has_events[event.track] = true;
-  for (trace::FlowPoint& flow : data_.flows) {
-    if (has_events[flow.track]) continue;
-    TrackKey twin = keys_[flow.track];
+  std::vector<uint32_t> moved(keys_.size());
+  for (uint32_t track = 0; track < keys_.size(); ++track) {
+    moved[track] = track;
+    if (track_events_[track] > 0) continue;
+    TrackKey twin = keys_[track];
     twin.is_gpu = true;
     const auto found = track_numbers_.find(twin);
-    if (found != track_numbers_.end()) flow.track = found->second;
+    if (found != track_numbers_.end()) moved[track] = found->second;
   }
+  for (trace::FlowPoint& flow : data_.flows) flow.track = moved[flow.track];
 }
 
 void Builder::ApplyNamings() {
@@ -303,19 +267,33 @@ void Builder::ApplyBase(int64_t base_ns) {
     time_ns = moved;
     return true;
   };
-  std::vector<uint32_t> doomed;
-  for (uint32_t i = 0; i < data_.events.size(); ++i) {
-    Event& event = data_.events[i];
-    if (apply(event.start_ns, event.duration_ns)) continue;
-    losses_[static_cast<size_t>(EventLoss::kInvalidTime)].Add(event.position);
-    doomed.push_back(i);
-  }
-  Remove(doomed);
+  std::vector<std::vector<uint32_t>> found(threads_);
+  ForEachSlice(data_.events.size(), threads_, [&](size_t slice, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      Event& event = data_.events[i];
+      if (!apply(event.start_ns, event.duration_ns))
+        found[slice].push_back(static_cast<uint32_t>(i));
+    }
+  });
+  RemoveAs(EventLoss::kInvalidTime, found);
   LossCount& lost = losses_[static_cast<size_t>(EventLoss::kInvalidTime)];
   lost.count +=
-      std::erase_if(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
-  lost.count += std::erase_if(
-      data_.counters, [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
+      EraseIf(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
+  lost.count += EraseIf(data_.counters,
+                        [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
+}
+
+// Removes what the threads have found, and counts it; returns how many that were.
+size_t Builder::RemoveAs(EventLoss loss, const std::vector<std::vector<uint32_t>>& found) {
+  std::vector<uint32_t> doomed;
+  for (const std::vector<uint32_t>& some : found) {
+    doomed.insert(doomed.end(), some.begin(), some.end());
+  }
+  for (const uint32_t index : doomed) {
+    losses_[static_cast<size_t>(loss)].Add(data_.events[index].position);
+  }
+  Remove(doomed);
+  return doomed.size();
 }
 
 void Builder::Remove(const std::vector<uint32_t>& doomed) {
@@ -328,9 +306,9 @@ void Builder::Remove(const std::vector<uint32_t>& doomed) {
     data_.events[kept] = data_.events[i];
     new_index[i] = kept++;
   }
-  data_.events.resize(kept);
+  data_.events.Truncate(kept);
   const auto renumber = [&](auto& rows) {
-    std::erase_if(rows, [&](auto& row) {
+    EraseIf(rows, [&](auto& row) {
       row.event = new_index[row.event];
       return row.event == trace::kNoEvent;
     });
@@ -345,44 +323,47 @@ void Builder::Remove(const std::vector<uint32_t>& doomed) {
 // without any id may be equal and yet be two, so they are kept.
 std::vector<uint32_t> Builder::OrderWithoutDuplicates() {
   std::vector<uint32_t> order = trace::OrderOf(data_);
-  std::vector<uint32_t> doomed;
-  std::vector<std::tuple<uint64_t, uint64_t, uint32_t, trace::EventKind, uint64_t, uint32_t>> group;
-  const auto same_time = [&](uint32_t a, uint32_t b) {
-    const Event& left = data_.events[a];
-    const Event& right = data_.events[b];
+  const auto same_time = [&](size_t i) {
+    const Event& left = data_.events[order[i - 1]];
+    const Event& right = data_.events[order[i]];
     return left.track == right.track && left.start_ns == right.start_ns &&
            left.duration_ns == right.duration_ns;
   };
-  for (size_t begin = 0; begin < order.size();) {
-    size_t end = begin + 1;
-    while (end < order.size() && same_time(order[begin], order[end])) ++end;
-    group.clear();
-    for (size_t i = begin; i < end && end - begin > 1; ++i) {
-      const Event& event = data_.events[order[i]];
-      if (event.correlation == trace::kNoCorrelation &&
-          event.external_id == trace::kNoCorrelation) {
-        continue;
-      }
-      group.emplace_back(event.correlation, event.external_id, event.name, event.kind,
-                         event.position, order[i]);
+  std::vector<std::vector<uint32_t>> found(threads_);
+  ForEachSlice(order.size(), threads_, [&](size_t slice, size_t begin, size_t end) {
+    // A group belongs to the slice in which it begins.
+    while (begin > 0 && begin < end && same_time(begin)) ++begin;
+    while (begin < end) {
+      size_t behind = begin + 1;
+      while (behind < order.size() && same_time(behind)) ++behind;
+      if (behind - begin > 1)
+        FindDuplicates(std::span(order).subspan(begin, behind - begin), found[slice]);
+      begin = behind;
     }
-    std::sort(group.begin(), group.end());
-    for (size_t i = 1; i < group.size(); ++i) {
-      const auto& [correlation, external_id, name, kind, position, index] = group[i];
-      const auto& before = group[i - 1];
-      if (std::tie(correlation, external_id, name, kind) !=
-          std::tie(std::get<0>(before), std::get<1>(before), std::get<2>(before),
-                   std::get<3>(before))) {
-        continue;
-      }
-      losses_[static_cast<size_t>(EventLoss::kDuplicate)].Add(position);
-      doomed.push_back(index);
+  });
+  return RemoveAs(EventLoss::kDuplicate, found) == 0 ? order : trace::OrderOf(data_);
+}
+
+// Adds those that are in `group`, events of one time, a second time.
+void Builder::FindDuplicates(std::span<const uint32_t> group, std::vector<uint32_t>& found) const {
+  using Identity = std::tuple<uint64_t, uint64_t, uint32_t, trace::EventKind>;
+  const auto identity = [&](uint32_t index) {
+    const Event& event = data_.events[index];
+    return Identity(event.correlation, event.external_id, event.name, event.kind);
+  };
+  std::vector<uint32_t> with_id;
+  for (const uint32_t index : group) {
+    const Event& event = data_.events[index];
+    if (event.correlation != trace::kNoCorrelation || event.external_id != trace::kNoCorrelation) {
+      with_id.push_back(index);
     }
-    begin = end;
   }
-  if (doomed.empty()) return order;
-  Remove(doomed);
-  return trace::OrderOf(data_);
+  // They stand in the order of their positions, and stay in it.
+  std::stable_sort(with_id.begin(), with_id.end(),
+                   [&](uint32_t a, uint32_t b) { return identity(a) < identity(b); });
+  for (size_t i = 1; i < with_id.size(); ++i) {
+    if (identity(with_id[i]) == identity(with_id[i - 1])) found.push_back(with_id[i]);
+  }
 }
 
 void Builder::AddLosses() {
@@ -395,25 +376,21 @@ void Builder::AddLosses() {
   }
 }
 
-// Times in whole microseconds are cut, so that a child may seem to end up to 1 us after its parent.
-int64_t Builder::Tolerance() const {
-  for (const Event& event : data_.events) {
-    if (event.start_ns % 1000 != 0 || std::max<int64_t>(event.duration_ns, 0) % 1000 != 0) return 1;
-  }
-  return 1000;
-}
-
 BuiltTrace Builder::Build(std::vector<TracePart> parts, std::string_view json,
                           const std::string& path) {
-  for (TracePart& part : parts) Join(part);
+  threads_ = parts.size();
+  Join(parts);
+  parts = {};
   name_numbers_.clear();
   MatchEdges();
   NumberProcesses();
   MoveFlows();
   ApplyNamings();
-  const Members members = ReadMembers(json);
+  const TraceMembers members = ReadTraceMembers(json);
   BuiltTrace built;
-  built.tolerance_ns = Tolerance();
+  // Times in whole microseconds are cut, so that a child may seem to end up to 1 us after its
+  // parent.
+  built.tolerance_ns = has_nanoseconds_ ? 1 : 1000;
   if (members.base_ns) ApplyBase(*members.base_ns);
   built.order = OrderWithoutDuplicates();
   AddLosses();

@@ -194,7 +194,6 @@ bool TraceSplitter::EndOfFile() {
 }
 
 Result<bool> TraceSplitter::Next(EventWindow& window) {
-  window.bytes.clear();
   window.elements.clear();
   window.first_position = next_position_;
   while (true) {
@@ -241,11 +240,10 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
     return true;
   }
   // The window takes the buffer; what is behind the last event begins the next one.
-  std::vector<char> rest(buffer_.begin() + static_cast<std::ptrdiff_t>(end),
-                         buffer_.begin() + static_cast<std::ptrdiff_t>(used_));
   used_ -= end;
-  window.bytes = std::move(buffer_);
-  buffer_ = std::move(rest);
+  if (window.bytes.size() < used_) window.bytes.resize(used_);
+  std::copy_n(buffer_.data() + end, used_, window.bytes.data());
+  buffer_.swap(window.bytes);
   scanner_.Forget(end);
   gap_begin_ = 0;
   return true;

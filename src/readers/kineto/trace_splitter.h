@@ -15,7 +15,7 @@
 namespace telltale::kineto {
 
 struct EventWindow {
-  std::vector<char> bytes;
+  std::vector<char> bytes;  // may go on behind the last event with what means nothing
   std::vector<ElementBounds> elements;
   uint64_t first_position = 0;  // number of the first event in the file, from 0
 };
@@ -25,7 +25,7 @@ class TraceSplitter {
   TraceSplitter(ByteStream& stream, size_t window_bytes)
       : stream_(stream), window_bytes_(window_bytes) {}
 
-  // False when there are no more events.
+  // False when there are no more events. A window that was used already lends its memory.
   Result<bool> Next(EventWindow& window);
 
   // All members but traceEvents, as a JSON object; complete after the last window.

@@ -86,7 +86,7 @@ class NsightWorker : public SourceWorker {
       return {};
     }
     if (trace::IsKnownSource(options_, row, report)) return {};
-    auto data = LoadExport(**opened);
+    auto data = LoadExport(**opened, options_.parsers);
     if (!data) {
       report.message = data.error().message;
       return {};
@@ -99,7 +99,7 @@ class NsightWorker : public SourceWorker {
 };
 
 Result<std::unique_ptr<SourceWorker>> MakeWorker(Store& store, const WorkerOptions& options) {
-  TELLTALE_ASSIGN(auto writer, trace::TraceWriter::Create(store));
+  TELLTALE_ASSIGN(auto writer, trace::TraceWriter::Create(store, options.parsers));
   return std::unique_ptr<SourceWorker>(new NsightWorker(std::move(writer), options));
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "readers/nsight/export_part.h"
 #include "readers/nsight/nsight_loader.h"
 #include "tests/support/inspector_support.h"
 #include "tests/support/trace_support.h"
@@ -119,7 +120,8 @@ TEST_P(NsightSamples, TimesAreThoseOfTheFile) {
           "SELECT CASE WHEN instr(text, ', seq = ') > 0 AND instr(text, ', seq = ') < "
           "instr(text, ', op_id = ') THEN substr(text, 1, instr(text, ', seq = ') - 1) ELSE "
           "substr(text, 1, instr(text, ', op_id = ') - 1) END, count(*), sum(end - start) FROM "
-          "NVTX_EVENTS WHERE text LIKE '%, op_id = %' AND text NOT LIKE 'nccl:%' GROUP BY 1 ORDER "
+          "NVTX_EVENTS WHERE text LIKE '%, op_id = %' AND text NOT LIKE 'nccl:%' GROUP BY 1 "
+          "ORDER "
           "BY "
           "1, 2, 3"));
 }
@@ -127,7 +129,7 @@ TEST_P(NsightSamples, TimesAreThoseOfTheFile) {
 TEST_P(NsightSamples, TheCallChainIsThePlainOne) {
   const auto file = nsight::SqliteFile::Open(path_);
   ASSERT_TRUE(file);
-  const auto data = nsight::LoadExport(**file);
+  const auto data = nsight::LoadExport(**file, 1);
   ASSERT_TRUE(data);
   const trace::CallChain chain = trace::LinkCallChain(*data, 0);
   const std::vector<uint32_t> plain = PlainNesting(*data, chain.order, 0);
@@ -179,7 +181,8 @@ class Nsight : public testing::Test {
 
 constexpr const char* kStrings =
     "CREATE TABLE StringIds (id INTEGER, value TEXT);"
-    "INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'gemm<float>'), (3, 'NCCL'), "
+    "INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'gemm<float>'), (3, "
+    "'NCCL'), "
     "(4, 'registered'), (5, 'poll');";
 // Process 111 of a machine whose hardware id makes ids negative.
 constexpr const char* kTid = "-9223372034992504721";  // 0x800000006F00006F as signed
@@ -216,9 +219,11 @@ TEST_F(Nsight, ReadsTextsDomainsAndTypesOfNvtx) {
       "(10, 90, 59, 'outer', NULL, 16777217, NULL, 0), (20, 30, 59, NULL, 4, 16777217, NULL, 0),"
       "(40, 50, 59, 'ncclAllReduce', NULL, 16777217, NULL, 3),"
       "(41, 45, 59, 'aten::mul, seq = 5, op_id = 77', NULL, 16777217, NULL, 0),"
-      "(60, 95, 60, 'moves', NULL, 16777217, 16777218, 0), (70, NULL, 34, 'mark', NULL, 16777217, "
+      "(60, 95, 60, 'moves', NULL, 16777217, 16777218, 0), (70, NULL, 34, 'mark', NULL, "
+      "16777217, "
       "NULL, 0),"
-      "(80, NULL, 59, 'open', NULL, 16777217, NULL, 0), (81, 82, 99, 'new', NULL, 16777217, NULL, "
+      "(80, NULL, 59, 'open', NULL, 16777217, NULL, 0), (81, 82, 99, 'new', NULL, 16777217, "
+      "NULL, "
       "0);");
   EXPECT_EQ(store_.Rows(
                 "SELECT e.kind, e.name, e.external_id, p.name FROM events e LEFT JOIN events p ON "
@@ -231,6 +236,38 @@ TEST_F(Nsight, ReadsTextsDomainsAndTypesOfNvtx) {
   EXPECT_EQ(report.rows, 8U);
   EXPECT_EQ(store_.Lost("unknown_event_type"), 1);
   EXPECT_EQ(store_.Lost("unfinished_event"), 1);
+}
+
+// Row ids far apart put rows into several pieces; tables without them are read whole.
+TEST_F(Nsight, PiecesComeOutAsReadByOneThread) {
+  const std::string path = Export(
+      std::string(kStrings) +
+      "CREATE TABLE NVTX_EVENTS (id INTEGER PRIMARY KEY, start INT, end INT, eventType INT, text "
+      "TEXT, globalTid INT, domainId INT);"
+      "INSERT INTO NVTX_EVENTS VALUES (-9000000000000000000, 1, 9, 59, 'first', 16777217, 3), "
+      "(5, 2, 3, 59, 'second', 16777217, 3), (6, 2, 'x', 59, 'wrong', 16777217, 0), "
+      "(600000, 4, 5, 59, 'third', 16777218, 0), "
+      "(9000000000000000000, 0, NULL, 75, 'NCCL', 16777217, 3);"
+      "CREATE TABLE OSRT_API (k INT PRIMARY KEY, start INT, end INT, globalTid INT, nameId INT) "
+      "WITHOUT ROWID;"
+      "INSERT INTO OSRT_API VALUES (1, 5, 6, 16777217, 5), (2, 7, 8, 16777217, 5);");
+  const auto rows_of = [&](unsigned threads) {
+    const auto file = nsight::SqliteFile::Open(path);
+    const auto data = nsight::LoadExport(**file, threads);
+    Strings rows;
+    for (const trace::Event& event : data->events) {
+      rows.push_back(fmt::format("{} {} {} {}", event.position, data->names[event.name],
+                                 data->tracks[event.track].id, trace::EventKindName(event.kind)));
+    }
+    for (const trace::Loss& loss : data->losses) {
+      rows.push_back(fmt::format("{} {} at {}", loss.count, loss.kind, loss.first_position));
+    }
+    return rows;
+  };
+  EXPECT_EQ(rows_of(1), (Strings{"0 NCCL:first 1 communication", "1 NCCL:second 1 communication",
+                                 "3 third 2 range", "5 poll 1 other", "6 poll 1 other",
+                                 "1 invalid_time at 2"}));
+  EXPECT_EQ(rows_of(3), rows_of(1));
 }
 
 TEST_F(Nsight, AddsTheSessionStartUnlessTimesAreUtc) {
@@ -253,7 +290,8 @@ TEST_F(Nsight, AddsTheSessionStartUnlessTimesAreUtc) {
 TEST_F(Nsight, CountsWhatItDoesNotRead) {
   const SourceReport report = Ingest(
       std::string(kStrings) +
-      "CREATE TABLE SCHED_EVENTS (start INT, cpu INT); INSERT INTO SCHED_EVENTS VALUES (1, 2), (3, "
+      "CREATE TABLE SCHED_EVENTS (start INT, cpu INT); INSERT INTO SCHED_EVENTS VALUES (1, 2), "
+      "(3, "
       "4);"
       "CREATE TABLE ENUM_NEW (id INT, name TEXT); INSERT INTO ENUM_NEW VALUES (1, 'x');"
       "CREATE TABLE DIAGNOSTIC_EVENT (timestamp INT, severity INT, text TEXT);"

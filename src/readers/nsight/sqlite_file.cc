@@ -44,7 +44,9 @@ bool SqliteRow::IsInteger(int column) const {
 }
 
 int64_t SqliteRow::Integer(int column, int64_t if_null) const {
-  return IsNull(column) ? if_null : sqlite3_column_int64(statement_, column);
+  // SQLite's own answer for NULL is 0.
+  if (if_null != 0 && IsNull(column)) return if_null;
+  return sqlite3_column_int64(statement_, column);
 }
 
 std::string_view SqliteRow::Text(int column) const {
@@ -59,7 +61,7 @@ Result<std::unique_ptr<SqliteFile>> SqliteFile::Open(const std::string& path) {
   const int opened =
       sqlite3_open_v2(UriOf(path).c_str(), &handle,
                       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
-  std::unique_ptr<SqliteFile> file(new SqliteFile(handle));
+  std::unique_ptr<SqliteFile> file(new SqliteFile(handle, path));
   if (opened != SQLITE_OK) {
     return Fail("{}", handle != nullptr ? sqlite3_errmsg(handle) : "SQLite cannot open it");
   }
@@ -116,8 +118,26 @@ Result<uint64_t> SqliteFile::CountOf(const std::string& table) const {
   return static_cast<uint64_t>(SqliteRow(statement.handle).Integer(0));
 }
 
+std::optional<RowidRange> SqliteFile::RowidsOf(const std::string& table) const {
+  if (!HasTable(table)) return {};
+  for (const std::string& column : ColumnsOf(table)) {
+    if (sqlite3_stricmp(column.c_str(), "rowid") == 0) return {};
+  }
+  Statement statement;
+  const std::string sql = fmt::format(
+      "SELECT (SELECT min(rowid) FROM {0}), (SELECT max(rowid) FROM {0})", Quoted(table));
+  if (sqlite3_prepare_v2(handle_, sql.c_str(), -1, &statement.handle, nullptr) != SQLITE_OK ||
+      sqlite3_step(statement.handle) != SQLITE_ROW) {
+    return {};
+  }
+  const SqliteRow row(statement.handle);
+  if (!row.IsInteger(0) || !row.IsInteger(1)) return {};
+  return RowidRange{row.Integer(0), row.Integer(1)};
+}
+
 Status SqliteFile::Scan(const std::string& table, const std::vector<std::string>& columns,
-                        const std::function<void(const SqliteRow&)>& on_row, uint64_t* rows_read) {
+                        const std::function<void(const SqliteRow&)>& on_row, uint64_t* rows_read,
+                        std::optional<RowidRange> piece) {
   if (rows_read != nullptr) *rows_read = 0;
   if (!HasTable(table)) return {};
   const std::set<std::string> present = ColumnsOf(table);
@@ -127,6 +147,7 @@ Status SqliteFile::Scan(const std::string& table, const std::vector<std::string>
     sql += present.contains(columns[i]) ? Quoted(columns[i]) : "NULL";
   }
   sql += " FROM " + Quoted(table);
+  if (piece) sql += fmt::format(" WHERE rowid BETWEEN {} AND {}", piece->first, piece->last);
   Statement statement;
   if (sqlite3_prepare_v2(handle_, sql.c_str(), -1, &statement.handle, nullptr) != SQLITE_OK) {
     return Fail("{}: {}", table, sqlite3_errmsg(handle_));

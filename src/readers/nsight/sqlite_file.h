@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,6 +33,11 @@ class SqliteRow {
   sqlite3_stmt* statement_;
 };
 
+struct RowidRange {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
 class SqliteFile {
  public:
   static Result<std::unique_ptr<SqliteFile>> Open(const std::string& path);
@@ -39,19 +45,24 @@ class SqliteFile {
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 
+  const std::string& path() const { return path_; }
   const std::vector<std::string>& tables() const { return tables_; }
   bool HasTable(std::string_view table) const;
   std::set<std::string> ColumnsOf(const std::string& table) const;
   Result<uint64_t> CountOf(const std::string& table) const;
 
-  // Every row of a table, in its order; nothing if there is no such table. `rows_read` tells how
-  // many came before an error.
+  // By which a table can be read in pieces; none if it is empty, or has no row ids.
+  std::optional<RowidRange> RowidsOf(const std::string& table) const;
+  // Every row of a table, or of a piece of it, in its order; nothing if there is no such table.
+  // `rows_read` tells how many came before an error.
   Status Scan(const std::string& table, const std::vector<std::string>& columns,
-              const std::function<void(const SqliteRow&)>& on_row, uint64_t* rows_read = nullptr);
+              const std::function<void(const SqliteRow&)>& on_row, uint64_t* rows_read = nullptr,
+              std::optional<RowidRange> piece = {});
 
  private:
-  explicit SqliteFile(sqlite3* handle) : handle_(handle) {}
+  SqliteFile(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
   sqlite3* handle_;
+  std::string path_;
   std::vector<std::string> tables_;
 };
 

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <thread>
 
 namespace telltale::trace {
 namespace {
 
-// Real call chains are under 300 deep (Python frames); hostile ones must not cost quadratic time.
-constexpr size_t kMostSteps = 4096;
+constexpr size_t kMostForOneThread = size_t{1} << 17;
 
 int64_t EndOf(const Event& event) {
   return event.start_ns + std::max<int64_t>(event.duration_ns, 0);
@@ -23,24 +22,19 @@ class Nesting {
 
   void Add(uint32_t index) {
     const Event& event = data_.events[index];
-    while (!open_.empty() && open_.back().end_ns < event.start_ns) open_.pop_back();
     const int64_t end_ns = EndOf(event);
-    size_t steps = 0;
-    for (auto candidate = open_.rbegin(); candidate != open_.rend(); ++candidate) {
-      if (candidate->end_ns >= end_ns) {
-        chain_.parent[index] = candidate->index;
-        chain_.basis[index] = ParentBasis::kNesting;
-        break;
-      }
-      if (++steps == kMostSteps) {
-        ++chain_.given_up;
-        break;
-      }
+    const auto behind = std::partition_point(
+        open_.begin(), open_.end(), [&](const Open& open) { return open.end_ns >= end_ns; });
+    if (behind != open_.begin()) {
+      chain_.parent[index] = (behind - 1)->index;
+      chain_.basis[index] = ParentBasis::kNesting;
     }
     if (!event.nests || event.duration_ns == kUnfinished) return;
     // An absurd end must not overflow.
     const int64_t most = std::numeric_limits<int64_t>::max() - tolerance_ns_;
-    open_.push_back({std::min(end_ns, most) + tolerance_ns_, index});
+    const int64_t open_until_ns = std::min(end_ns, most) + tolerance_ns_;
+    while (!open_.empty() && open_.back().end_ns <= open_until_ns) open_.pop_back();
+    open_.push_back({open_until_ns, index});
   }
 
  private:
@@ -51,100 +45,210 @@ class Nesting {
   const TraceData& data_;
   int64_t tolerance_ns_;
   CallChain& chain_;
-  std::vector<Open> open_;  // by start; some may have ended below one that has not
+  // What may yet contain an event. One that ends no later than a later one cannot be the last to
+  // contain anything, so it is not here: ends fall from bottom to top.
+  std::vector<Open> open_;
 };
 
-// Events by a key of their process.
+// Events by a key of their process; of those that share one, the first in the source.
 class EventIndex {
  public:
+  explicit EventIndex(const TraceData& data) : data_(data) {}
+
   void Add(uint32_t process, uint64_t key, uint32_t event) {
-    rows_.push_back({process, key, event});
+    rows_.push_back({key, process, event});
   }
   // Returns how many had the key of an earlier one.
   uint64_t Finish() {
-    if (!std::is_sorted(rows_.begin(), rows_.end())) std::sort(rows_.begin(), rows_.end());
-    const auto same = [](const Row& a, const Row& b) {
-      return a.process == b.process && a.key == b.key;
+    const auto before = [&](const Row& a, const Row& b) {
+      if (IsBefore(a, b) || IsBefore(b, a)) return IsBefore(a, b);
+      return data_.events[a.event].position < data_.events[b.event].position;
     };
+    if (!std::is_sorted(rows_.begin(), rows_.end(), before)) {
+      std::sort(rows_.begin(), rows_.end(), before);
+    }
+    const auto same = [](const Row& a, const Row& b) { return !IsBefore(a, b) && !IsBefore(b, a); };
     const auto end = std::unique(rows_.begin(), rows_.end(), same);
     const auto repeated = static_cast<uint64_t>(rows_.end() - end);
     rows_.erase(end, rows_.end());
     return repeated;
   }
-  uint32_t Find(uint32_t process, uint64_t key) const {
-    const Row wanted = {process, key, 0};
-    const auto at = std::lower_bound(rows_.begin(), rows_.end(), wanted);
-    return at != rows_.end() && at->process == process && at->key == key ? at->event : kNoEvent;
+  // The keys asked for mostly rise, so the search begins where the last one ended.
+  uint32_t Find(uint32_t process, uint64_t key) {
+    const Row wanted = {key, process, 0};
+    size_t begin = last_ > 0 && IsBefore(rows_[last_ - 1], wanted) ? last_ - 1 : 0;
+    size_t end = rows_.size();
+    for (size_t step = 1; begin + step < end; step *= 2) {
+      if (IsBefore(rows_[begin + step], wanted)) {
+        begin += step;
+      } else {
+        end = begin + step;
+      }
+    }
+    const auto first = rows_.begin();
+    const auto at = std::lower_bound(first + static_cast<std::ptrdiff_t>(begin),
+                                     first + static_cast<std::ptrdiff_t>(end), wanted, IsBefore);
+    last_ = static_cast<size_t>(at - first);
+    return at != rows_.end() && !IsBefore(wanted, *at) ? at->event : kNoEvent;
   }
 
  private:
   struct Row {
-    uint32_t process;
     uint64_t key;
+    uint32_t process;
     uint32_t event;
-    auto operator<=>(const Row&) const = default;
   };
+  static bool IsBefore(const Row& a, const Row& b) {
+    return a.process != b.process ? a.process < b.process : a.key < b.key;
+  }
+  const TraceData& data_;
   std::vector<Row> rows_;
+  size_t last_ = 0;  // where the last search ended
 };
 
-void LinkWaits(const TraceData& data, const EventIndex& calls, CallChain& chain) {
-  for (const StreamWait& wait : data.waits) {
-    uint32_t recorded = wait.recorded;
-    if (recorded == kNoEvent) {
-      const uint32_t process = data.tracks[data.events[wait.event].track].process;
-      recorded = calls.Find(process, wait.record_correlation);
+class GpuLinks {
+ public:
+  GpuLinks(const TraceData& data, CallChain& chain)
+      : data_(data), chain_(chain), calls_(data), operators_(data) {}
+
+  void Link() {
+    for (const uint32_t i : chain_.order) {
+      const Event& event = data_.events[i];
+      if (IsApiCall(event.kind) && event.correlation != kNoCorrelation && !IsOnStream(event)) {
+        calls_.Add(ProcessOf(event), event.correlation, i);
+      }
     }
-    if (recorded == kNoEvent) {
-      ++chain.waits_without_record;
+    chain_.repeated_correlations = calls_.Finish();
+    std::vector<uint32_t> without_call;
+    for (const uint32_t i : chain_.order) {
+      const Event& event = data_.events[i];
+      if (!IsOnStream(event)) continue;
+      if (!Attach(i, calls_, event.correlation, ParentBasis::kCorrelation)) {
+        without_call.push_back(i);
+      }
+    }
+    LinkToOperators(without_call);
+    LinkWaits();
+  }
+
+ private:
+  bool IsOnStream(const Event& event) const {
+    return data_.tracks[event.track].kind == TrackKind::kStream;
+  }
+  uint32_t ProcessOf(const Event& event) const { return data_.tracks[event.track].process; }
+
+  bool Attach(uint32_t index, EventIndex& to, uint64_t key, ParentBasis basis) {
+    if (key == kNoCorrelation) return false;
+    const uint32_t parent = to.Find(ProcessOf(data_.events[index]), key);
+    if (parent == kNoEvent) return false;
+    chain_.parent[index] = parent;
+    chain_.basis[index] = basis;
+    return true;
+  }
+
+  void LinkToOperators(const std::vector<uint32_t>& without_call) {
+    if (without_call.empty()) return;
+    for (const uint32_t i : chain_.order) {
+      const Event& event = data_.events[i];
+      if (!IsApiCall(event.kind) && event.external_id != kNoCorrelation && !IsOnStream(event)) {
+        operators_.Add(ProcessOf(event), event.external_id, i);
+      }
+    }
+    (void)operators_.Finish();
+    for (const uint32_t index : without_call) {
+      const Event& event = data_.events[index];
+      (void)Attach(index, operators_, event.external_id, ParentBasis::kExternalId);
+      if (!IsGpuWork(event.kind)) continue;
+      ++(event.correlation != kNoCorrelation ? chain_.gpu_without_launch
+                                             : chain_.gpu_without_correlation);
+    }
+  }
+
+  void LinkWaits() {
+    for (const StreamWait& wait : data_.waits) {
+      uint32_t recorded = wait.recorded;
+      if (recorded == kNoEvent) {
+        recorded = calls_.Find(ProcessOf(data_.events[wait.event]), wait.record_correlation);
+      }
+      if (recorded == kNoEvent) {
+        ++chain_.waits_without_record;
+      } else {
+        chain_.waits.emplace_back(recorded, wait.event);
+      }
+    }
+  }
+
+  const TraceData& data_;
+  CallChain& chain_;
+  EventIndex calls_, operators_;
+};
+
+// Calls visit(i) for all events in the order of their position. Profiles come in few pieces that
+// are in order.
+template <typename Visit>
+void ForEachInSourceOrder(const ChunkedVector<Event>& events, const Visit& visit) {
+  struct Piece {
+    uint32_t begin;
+    uint32_t end;
+  };
+  std::vector<Piece> pieces;
+  for (uint32_t i = 0, last = 0; i < events.size(); ++i) {
+    const uint32_t position = events[i].position;
+    if (i == 0 || position < last) pieces.push_back({i, i});
+    pieces.back().end = i + 1;
+    last = position;
+  }
+  const auto is_later = [&](const Piece& a, const Piece& b) {
+    return events[a.begin].position > events[b.begin].position;
+  };
+  std::make_heap(pieces.begin(), pieces.end(), is_later);
+  while (!pieces.empty()) {
+    std::pop_heap(pieces.begin(), pieces.end(), is_later);
+    Piece& first = pieces.back();
+    const uint32_t until = pieces.size() > 1 ? events[pieces.front().begin].position
+                                             : std::numeric_limits<uint32_t>::max();
+    do {
+      visit(first.begin++);
+    } while (first.begin < first.end && events[first.begin].position <= until);
+    if (first.begin == first.end) {
+      pieces.pop_back();
     } else {
-      chain.waits.emplace_back(recorded, wait.event);
+      std::push_heap(pieces.begin(), pieces.end(), is_later);
     }
   }
 }
 
-void LinkGpuWork(const TraceData& data, CallChain& chain) {
-  EventIndex calls, operators;
-  for (uint32_t i = 0; i < data.events.size(); ++i) {
-    const Event& event = data.events[i];
-    const uint32_t process = data.tracks[event.track].process;
-    if (data.tracks[event.track].kind == TrackKind::kStream) continue;
-    if (IsApiCall(event.kind) && event.correlation != kNoCorrelation) {
-      calls.Add(process, event.correlation, i);
-    } else if (!IsApiCall(event.kind) && event.external_id != kNoCorrelation) {
-      operators.Add(process, event.external_id, i);
-    }
+// Sorts what consists of few ascending runs, such as the ranges and then the calls of one thread,
+// in one pass for each doubling of them; false, and nothing done, if there are many.
+template <typename Iterator, typename IsBefore>
+bool MergeRuns(Iterator first, Iterator last, const IsBefore& is_before) {
+  constexpr size_t kMostRuns = 64;
+  std::vector<Iterator> borders = {first};
+  for (Iterator run = first; run != last; borders.push_back(run)) {
+    run = std::is_sorted_until(run, last, is_before);
+    if (borders.size() > kMostRuns) return false;
   }
-  chain.repeated_correlations = calls.Finish();
-  (void)operators.Finish();
-  for (uint32_t i = 0; i < data.events.size(); ++i) {
-    const Event& event = data.events[i];
-    const Track& track = data.tracks[event.track];
-    if (track.kind != TrackKind::kStream) continue;
-    const bool has_correlation = event.correlation != kNoCorrelation;
-    uint32_t parent = kNoEvent;
-    if (has_correlation) parent = calls.Find(track.process, event.correlation);
-    if (parent != kNoEvent) {
-      chain.basis[i] = ParentBasis::kCorrelation;
-    } else if (event.external_id != kNoCorrelation) {
-      parent = operators.Find(track.process, event.external_id);
-      if (parent != kNoEvent) chain.basis[i] = ParentBasis::kExternalId;
+  while (borders.size() > 2) {
+    std::vector<Iterator> merged = {first};
+    for (size_t i = 2; i < borders.size(); i += 2) {
+      std::inplace_merge(borders[i - 2], borders[i - 1], borders[i], is_before);
+      merged.push_back(borders[i]);
     }
-    chain.parent[i] = parent;
-    if (!IsGpuWork(event.kind) || chain.basis[i] == ParentBasis::kCorrelation) continue;
-    ++(has_correlation ? chain.gpu_without_launch : chain.gpu_without_correlation);
+    if (merged.back() != last) merged.push_back(last);
+    borders = std::move(merged);
   }
-  LinkWaits(data, calls, chain);
+  return true;
 }
 
 }  // namespace
 
-// Profilers write most of a track in its order already, and comparisons of neighbours in memory are
-// cheap: so the events of each track are brought together first.
+// Profilers write most of a track in its order already, so the events of each track are brought
+// together first, as they stand in the source.
 std::vector<uint32_t> OrderOf(const TraceData& data) {
   struct Key {
     int64_t start_ns;
     int64_t duration_ns;
-    uint64_t position;
+    uint32_t position;
     uint32_t event;
     bool operator<(const Key& other) const {
       if (start_ns != other.start_ns) return start_ns < other.start_ns;
@@ -152,22 +256,44 @@ std::vector<uint32_t> OrderOf(const TraceData& data) {
       return position < other.position;
     }
   };
-  std::vector<size_t> first(data.tracks.size() + 1, 0);
-  for (const Event& event : data.events) ++first[event.track + 1];
-  std::partial_sum(first.begin(), first.end(), first.begin());
+  struct Placed {
+    size_t begin = 0;
+    size_t end = 0;
+    Key last = {};
+    bool is_sorted = true;
+  };
+  const auto key_of = [&](uint32_t index) {
+    const Event& event = data.events[index];
+    return Key{event.start_ns, event.duration_ns, event.position, index};
+  };
+  std::vector<Placed> tracks(data.tracks.size());
+  for (const Event& event : data.events) ++tracks[event.track].end;
+  size_t begin = 0;
+  for (Placed& track : tracks) {
+    const size_t events = track.end;
+    track.begin = track.end = begin;
+    begin += events;
+  }
   std::vector<uint32_t> order(data.events.size());
-  std::vector<size_t> next(first.begin(), first.end() - 1);
-  for (uint32_t i = 0; i < data.events.size(); ++i) order[next[data.events[i].track]++] = i;
+  ForEachInSourceOrder(data.events, [&](uint32_t index) {
+    Placed& track = tracks[data.events[index].track];
+    const Key key = key_of(index);
+    if (track.end > track.begin && key < track.last) track.is_sorted = false;
+    track.last = key;
+    order[track.end++] = index;
+  });
   std::vector<Key> keys;
-  for (size_t track = 0; track < data.tracks.size(); ++track) {
-    keys.clear();
-    for (size_t i = first[track]; i < first[track + 1]; ++i) {
-      const Event& event = data.events[order[i]];
-      keys.push_back({event.start_ns, event.duration_ns, event.position, order[i]});
-    }
-    if (std::is_sorted(keys.begin(), keys.end())) continue;
+  for (const Placed& track : tracks) {
+    if (track.is_sorted) continue;
+    const auto first = order.begin() + static_cast<std::ptrdiff_t>(track.begin);
+    const auto last = order.begin() + static_cast<std::ptrdiff_t>(track.end);
+    const auto is_before = [&](uint32_t a, uint32_t b) { return key_of(a) < key_of(b); };
+    if (MergeRuns(first, last, is_before)) continue;
+    // Comparisons of neighbours in memory are cheap.
+    keys.resize(track.end - track.begin);
+    std::transform(first, last, keys.begin(), key_of);
     std::sort(keys.begin(), keys.end());
-    for (size_t i = 0; i < keys.size(); ++i) order[first[track] + i] = keys[i].event;
+    std::transform(keys.begin(), keys.end(), first, [](const Key& key) { return key.event; });
   }
   return order;
 }
@@ -178,22 +304,26 @@ CallChain LinkCallChain(const TraceData& data, int64_t tolerance_ns) {
 
 CallChain LinkCallChain(const TraceData& data, std::vector<uint32_t> order, int64_t tolerance_ns) {
   CallChain chain;
-  const std::vector<Event>& events = data.events;
   chain.order = std::move(order);
-  chain.parent.assign(events.size(), kNoEvent);
-  chain.basis.assign(events.size(), ParentBasis::kNone);
-
+  chain.parent.assign(data.events.size(), kNoEvent);
+  chain.basis.assign(data.events.size(), ParentBasis::kNone);
+  // Nesting is for the events of threads, links are for those of streams.
+  std::thread links;
+  if (data.events.size() > kMostForOneThread) {
+    links = std::thread([&] { GpuLinks(data, chain).Link(); });
+  } else {
+    GpuLinks(data, chain).Link();
+  }
   Nesting nesting(data, tolerance_ns, chain);
   uint32_t track = kNoEvent;
   for (const uint32_t index : chain.order) {
-    const Event& event = events[index];
-    if (event.track != track) {
-      track = event.track;
+    if (data.events[index].track != track) {
+      track = data.events[index].track;
       nesting.StartTrack();
     }
     if (data.tracks[track].kind != TrackKind::kStream) nesting.Add(index);
   }
-  LinkGpuWork(data, chain);
+  if (links.joinable()) links.join();
   return chain;
 }
 

@@ -30,7 +30,6 @@ struct CallChain {
   uint64_t gpu_without_correlation = 0;
   uint64_t gpu_without_launch = 0;     // has a correlation id that no call has
   uint64_t repeated_correlations = 0;  // calls that share their id with an earlier one
-  uint64_t given_up = 0;               // events with too many open ones around them
 };
 
 // All events by track, start, longer first, position.

@@ -30,7 +30,6 @@ std::string_view LossEffect(std::string_view kind) {
       {"graph_without_kernels", "kernels in graphs were not recorded: their times are missing"},
       {"failed_call", "CUDA calls that returned an error"},
       {"profiler_diagnostic", "the profiler itself warned: see the detail"},
-      {"nesting_given_up", "events among too many that overlap have no parent"},
   };
   for (const auto& [name, effect] : kEffects) {
     if (name == kind) return effect;

@@ -6,8 +6,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "base/chunked_vector.h"
 
 namespace telltale::trace {
 
@@ -74,7 +77,7 @@ struct Event {
   int64_t duration_ns = 0;
   uint64_t correlation = kNoCorrelation;  // unique within a process
   uint64_t external_id = kNoCorrelation;  // Kineto: of the operator that it belongs to
-  uint64_t position = 0;                  // in the source: number of the record, from 0
+  uint32_t position = 0;                  // in the source: number of the record, from 0
   uint32_t track = 0;
   uint32_t name = 0;  // index into TraceData::names
   EventKind kind = EventKind::kOther;
@@ -137,17 +140,24 @@ struct Loss {
   std::string detail;
 };
 
-struct TraceData {
+struct TraceRows {
+  ChunkedVector<Event> events;
+  ChunkedVector<KernelLaunch> launches;
+  ChunkedVector<MemoryOperation> memory;
+  ChunkedVector<Communication> communications;
+  ChunkedVector<StreamWait> waits;
+  ChunkedVector<FlowPoint> flows;
+  ChunkedVector<CounterValue> counters;
+};
+
+// Moves the rows of the parts behind each other; leaves the parts empty. Numbers of tracks and
+// names must be those of the whole already, indexes of events those of their part.
+void JoinRows(std::span<TraceRows* const> parts, TraceRows& whole);
+
+struct TraceData : TraceRows {
   std::vector<Process> processes;
   std::vector<Track> tracks;
   std::vector<std::string> names;
-  std::vector<Event> events;
-  std::vector<KernelLaunch> launches;
-  std::vector<MemoryOperation> memory;
-  std::vector<Communication> communications;
-  std::vector<StreamWait> waits;
-  std::vector<FlowPoint> flows;
-  std::vector<CounterValue> counters;
   std::vector<Loss> losses;
   uint64_t metadata_records = 0;  // records that name processes and threads
   uint64_t records = 0;           // of the file

@@ -14,8 +14,8 @@ bool IsKnownSource(const WorkerOptions& options, const SourceRow& row, SourceRep
 
 Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,
                   std::vector<uint32_t> order, int64_t tolerance_ns, SourceReport& report) {
-  if (data.events.size() >= std::numeric_limits<uint32_t>::max()) {
-    report.message = "more than 4.29 billion events in one file";
+  if (data.records >= std::numeric_limits<uint32_t>::max()) {
+    report.message = "more than 4.29 billion records in one file";
     return {};
   }
   const CallChain chain = LinkCallChain(data, std::move(order), tolerance_ns);
@@ -28,7 +28,6 @@ Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,
   note("repeated_correlation", chain.repeated_correlations, "");
   note("wait_without_record", chain.waits_without_record,
        "streams that wait for an event whose record is not in the profile");
-  note("nesting_given_up", chain.given_up, "");
   TELLTALE_TRY(writer.Write(row, data, chain));
 
   report.status = SourceStatus::kIngested;

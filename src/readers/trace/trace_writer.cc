@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 namespace telltale::trace {
 namespace {
@@ -31,12 +32,13 @@ struct TraceWriter::Ids {
   std::vector<int64_t> processes;
   uint32_t first_track = 0;
   uint32_t first_name = 0;
-  std::vector<int64_t> events;  // by index in TraceData
+  std::vector<uint32_t> place;  // of an event in the order, by index in TraceData
+  int64_t Event(uint32_t index) const { return (source << 32) + place[index]; }
 };
 
-Result<std::unique_ptr<TraceWriter>> TraceWriter::Create(Store& store) {
+Result<std::unique_ptr<TraceWriter>> TraceWriter::Create(Store& store, unsigned threads) {
   TELLTALE_ASSIGN(auto connection, store.Connect());
-  std::unique_ptr<TraceWriter> writer(new TraceWriter(store, std::move(connection)));
+  std::unique_ptr<TraceWriter> writer(new TraceWriter(store, std::move(connection), threads));
   constexpr std::array kEvent = {kInt64, kUInt32, kUInt32, kUInt32, kInt64, kInt64,
                                  kInt64, kUInt32, kInt64,  kInt64,  kInt64};
   constexpr std::array kLaunch = {kInt64,  kUInt32, kUInt32, kUInt32, kUInt32,
@@ -65,10 +67,10 @@ Status TraceWriter::Write(const SourceRow& row, const TraceData& data, const Cal
   }
   ids.first_track = static_cast<uint32_t>(store_.NextIds(Store::kTrack, data.tracks.size()));
   ids.first_name = static_cast<uint32_t>(store_.NextIds(Store::kEventName, data.names.size()));
-  ids.events.resize(data.events.size());
-  for (size_t i = 0; i < chain.order.size(); ++i) {
-    ids.events[chain.order[i]] = (ids.source << 32) + static_cast<int64_t>(i);
-  }
+  ids.place.resize(data.events.size());
+  for (uint32_t i = 0; i < chain.order.size(); ++i) ids.place[chain.order[i]] = i;
+  std::optional<ParallelInserts> parallel;
+  if (threads_ > 1) TELLTALE_TRY(parallel.emplace(*connection_, threads_).Start());
   const auto write = [&]() -> Status {
     TELLTALE_TRY(connection_->Run("BEGIN"));
     if (row.replaces >= 0) TELLTALE_TRY(RemoveReplaced(row.replaces));
@@ -87,26 +89,27 @@ Status TraceWriter::WriteEvents(const TraceData& data, const CallChain& chain, c
     const uint32_t index = chain.order[i];
     const Event& event = data.events[index];
     const uint32_t parent = chain.parent[index];
-    Column<int64_t>(columns, 0)[at] = ids.events[index];
+    Column<int64_t>(columns, 0)[at] = ids.Event(index);
     Column<uint32_t>(columns, 1)[at] = ids.first_track + event.track;
     Column<uint32_t>(columns, 2)[at] = static_cast<uint32_t>(event.kind);
     Column<uint32_t>(columns, 3)[at] = ids.first_name + event.name;
     Column<int64_t>(columns, 4)[at] = event.start_ns;
     Column<int64_t>(columns, 5)[at] = event.duration_ns;
-    Column<int64_t>(columns, 6)[at] = parent == kNoEvent ? -1 : ids.events[parent];
+    Column<int64_t>(columns, 6)[at] = parent == kNoEvent ? -1 : ids.Event(parent);
     Column<uint32_t>(columns, 7)[at] = static_cast<uint32_t>(chain.basis[index]);
     Column<int64_t>(columns, 8)[at] = static_cast<int64_t>(event.correlation);
     Column<int64_t>(columns, 9)[at] = static_cast<int64_t>(event.external_id);
     Column<int64_t>(columns, 10)[at] = static_cast<int64_t>(event.position);
   };
-  return event_insert_->InsertRows(data.events.size(), put);
+  return event_insert_->InsertRows(data.events.size(), put, threads_);
 }
 
 Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids) {
   TELLTALE_TRY(launch_insert_->InsertRows(
-      data.launches.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+      data.launches.size(),
+      [&](size_t i, std::span<void* const> columns, size_t at) {
         const KernelLaunch& launch = data.launches[i];
-        Column<int64_t>(columns, 0)[at] = ids.events[launch.event];
+        Column<int64_t>(columns, 0)[at] = ids.Event(launch.event);
         for (size_t k = 0; k < 3; ++k) {
           Column<uint32_t>(columns, 1 + k)[at] = launch.grid[k];
           Column<uint32_t>(columns, 4 + k)[at] = launch.block[k];
@@ -114,26 +117,29 @@ Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chai
         Column<uint32_t>(columns, 7)[at] = launch.registers_per_thread;
         Column<uint32_t>(columns, 8)[at] = launch.shared_memory_bytes;
         Column<int64_t>(columns, 9)[at] = launch.graph_node;
-      }));
+      },
+      threads_));
   TELLTALE_TRY(memory_insert_->InsertRows(
       data.memory.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
-        Column<int64_t>(columns, 0)[at] = ids.events[data.memory[i].event];
+        Column<int64_t>(columns, 0)[at] = ids.Event(data.memory[i].event);
         Column<uint64_t>(columns, 1)[at] = data.memory[i].bytes;
       }));
   TELLTALE_TRY(wait_insert_->InsertRows(
       chain.waits.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
-        Column<int64_t>(columns, 0)[at] = ids.events[chain.waits[i].second];
-        Column<int64_t>(columns, 1)[at] = ids.events[chain.waits[i].first];
+        Column<int64_t>(columns, 0)[at] = ids.Event(chain.waits[i].second);
+        Column<int64_t>(columns, 1)[at] = ids.Event(chain.waits[i].first);
       }));
   TELLTALE_TRY(flow_insert_->InsertRows(
-      data.flows.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
+      data.flows.size(),
+      [&](size_t i, std::span<void* const> columns, size_t at) {
         const FlowPoint& flow = data.flows[i];
         Column<int64_t>(columns, 0)[at] = flow.time_ns;
         Column<uint64_t>(columns, 1)[at] = flow.id;
         Column<uint32_t>(columns, 2)[at] = ids.first_name + flow.category;
         Column<uint32_t>(columns, 3)[at] = ids.first_track + flow.track;
         Column<uint32_t>(columns, 4)[at] = flow.phase;
-      }));
+      },
+      threads_));
   TELLTALE_TRY(counter_insert_->InsertRows(
       data.counters.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
         const CounterValue& counter = data.counters[i];
@@ -145,7 +151,7 @@ Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chai
   LazyAppender rows(*connection_, "communication_event");
   for (const Communication& row : data.communications) {
     TELLTALE_TRY(rows.Append(
-        {Cell(ids.events[row.event]), TextOrNull(row.collective), TextOrNull(row.data_type),
+        {Cell(ids.Event(row.event)), TextOrNull(row.collective), TextOrNull(row.data_type),
          ToCell(row.in_elements), ToCell(row.out_elements), TextOrNull(row.group_name),
          TextOrNull(row.group_description), TextOrNull(row.group_ranks), ToCell(row.group_size),
          ToCell(row.rank), ToCell(row.sequence), TextOrNull(row.communicator_id)}));

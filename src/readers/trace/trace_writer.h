@@ -15,13 +15,14 @@ namespace telltale::trace {
 
 class TraceWriter {
  public:
-  static Result<std::unique_ptr<TraceWriter>> Create(Store& store);
+  // Sources are written on this number of threads; more than one only while nothing else writes.
+  static Result<std::unique_ptr<TraceWriter>> Create(Store& store, unsigned threads);
   Status Write(const SourceRow& row, const TraceData& data, const CallChain& chain);
 
  private:
   struct Ids;
-  TraceWriter(Store& store, std::unique_ptr<Connection> connection)
-      : store_(store), connection_(std::move(connection)) {}
+  TraceWriter(Store& store, std::unique_ptr<Connection> connection, unsigned threads)
+      : store_(store), connection_(std::move(connection)), threads_(threads) {}
   Status WriteDimensions(const SourceRow& row, const TraceData& data, const Ids& ids);
   Status WriteEvents(const TraceData& data, const CallChain& chain, const Ids& ids);
   Status WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids);
@@ -29,6 +30,7 @@ class TraceWriter {
 
   Store& store_;
   std::unique_ptr<Connection> connection_;
+  unsigned threads_;
   std::unique_ptr<BulkInsert> event_insert_, launch_insert_, memory_insert_, wait_insert_,
       flow_insert_, counter_insert_;
 };
