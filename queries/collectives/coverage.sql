@@ -47,11 +47,11 @@ lost AS (
          sum(count) FILTER (class = 'line' AND kind <> 'blank_line') AS lines_lost
   FROM by_kind GROUP BY run)
 SELECT u.name AS run, coalesce(counted.records, 0)::BIGINT AS records,
-       coalesce(ring_overwrite, 0)::HUGEINT AS ring_overwrite, coalesce(ring_overwrite_ranks, 0)::BIGINT AS ring_overwrite_ranks,
-       coalesce(sampled, 0)::HUGEINT AS sampled, coalesce(sampled_ranks, 0)::BIGINT AS sampled_ranks,
-       coalesce(gaps_lost, 0)::HUGEINT AS gaps_lost, coalesce(gaps_lost_ranks, 0)::BIGINT AS gaps_lost_ranks,
-       coalesce(last_interval, 0)::HUGEINT AS last_interval, coalesce(last_interval_ranks, 0)::BIGINT AS last_interval_ranks,
-       coalesce(filtered, 0)::HUGEINT AS filtered,
+       least(coalesce(ring_overwrite, 0)::HUGEINT, 9223372036854775807)::BIGINT AS ring_overwrite, coalesce(ring_overwrite_ranks, 0)::BIGINT AS ring_overwrite_ranks,
+       least(coalesce(sampled, 0)::HUGEINT, 9223372036854775807)::BIGINT AS sampled, coalesce(sampled_ranks, 0)::BIGINT AS sampled_ranks,
+       least(coalesce(gaps_lost, 0)::HUGEINT, 9223372036854775807)::BIGINT AS gaps_lost, coalesce(gaps_lost_ranks, 0)::BIGINT AS gaps_lost_ranks,
+       least(coalesce(last_interval, 0)::HUGEINT, 9223372036854775807)::BIGINT AS last_interval, coalesce(last_interval_ranks, 0)::BIGINT AS last_interval_ranks,
+       least(coalesce(filtered, 0)::HUGEINT, 9223372036854775807)::BIGINT AS filtered,
        coalesce(missing_ranks, 0)::BIGINT AS missing_ranks,
        round(coalesce(missing_rank_records, 0))::BIGINT AS missing_rank_records,
        coalesce(empty_files, 0)::BIGINT AS empty_files,
