@@ -250,6 +250,36 @@ TEST(Findings, WhoCannotBeSeenIsNotGuessed) {
   EXPECT_TRUE(Gives(findings, "missing_rank"));
 }
 
+// Rank 2 has the normal time while the others wait: no unseen rank can have come later.
+TEST(Findings, ALateRankIsSeenBesideAMissingFile) {
+  HandMade job;
+  for (uint64_t i = 0; i < 40; ++i) {
+    std::vector<uint64_t> times(4, Noisy(500, i) + (i >= 10 && i < 20 ? 800 : 0));
+    times[2] = Noisy(500, i);
+    times[3] = 0;
+    job.Add("WORLD", times);
+  }
+  EXPECT_EQ(BriefOf(job.Find()), (Briefs{"late_rank WORLD rank 2 global 2 node2 AllReduce 10-19",
+                                         "loss WORLD rank 3 global 3"}));
+}
+
+// Ranks come in twos, a turn of each first: who comes with rank 7, whose file is missing, looks as
+// if it came last alone.
+TEST(Findings, WhoComesWithAMissingRankIsNotLate) {
+  HandMade job;
+  for (uint64_t i = 0; i < 80; ++i) {
+    std::vector<uint64_t> times(8);
+    const uint64_t last = i * i * 7919 / 13 % 4;
+    for (uint64_t rank = 0; rank < 8; ++rank) {
+      const uint64_t turn = (rank / 2 + 4 - last) % 4;
+      times[rank] = Noisy(500, i) + turn * 40 + i % 3 * 10 * turn;
+    }
+    times[7] = 0;
+    job.Add("WORLD", times);
+  }
+  EXPECT_EQ(BriefOf(job.Find()), Briefs{"loss WORLD rank 7 global 7"});
+}
+
 TEST(Findings, OneOperationIsNothing) {
   HandMade job;
   for (uint64_t i = 0; i < 40; ++i) {

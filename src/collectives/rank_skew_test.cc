@@ -76,6 +76,27 @@ TEST(RankSkew, OfSequenceNumbersFarApart) {
   ExpectWhatTheRecordsSay(store.store(), 2);
 }
 
+TEST(RankSkew, OfTimesBeyondAllSums) {
+  TempFolder folder;
+  TestStore store;
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    std::string bytes;
+    for (uint64_t i = 0; i < 4; ++i) {
+      InspectorLine line;
+      line.rank = rank;
+      line.n_ranks = 2;
+      line.nnodes = 2;
+      line.host = fmt::format("node{}", rank);
+      line.sequence = i;
+      line.exec_time_us = rank == 0 ? uint64_t{1} << 63 : 50;
+      bytes += line.Text() + "\n";
+    }
+    (void)folder.Write(fmt::format("node{}-pid100.log", rank), bytes);
+  }
+  store.Ingest({folder.path()});
+  ExpectWhatTheRecordsSay(store.store(), 2);
+}
+
 TEST(RankSkew, OfNothing) {
   TestStore store;
   ExpectWhatTheRecordsSay(store.store(), 0);
