@@ -354,8 +354,9 @@ TEST_F(CollectivesQueries, KeptAnswersAreTheAnswers) {
     all.insert(all.end(), arguments.begin(), arguments.end());
     return Telltale(all).out;
   };
-  const Strings queries = {"summary", "communicators", "by-communicator", "by-host",
-                           "by-rank", "p2p",           "scaling"};
+  const Strings queries = {"summary",       "communicators", "by-communicator", "by-host",
+                           "by-rank",       "p2p",           "scaling",         "over-time",
+                           "over-sequence", "skew"};
   std::map<std::string, std::string> found;
   for (const std::string& query : queries) found[query] = ask({query});
   in_copy([](Store& store) { return collectives::KeepAnswers(store, 1); });

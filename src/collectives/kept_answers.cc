@@ -13,8 +13,9 @@
 namespace telltale::collectives {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKept = {
-    "summary", "communicators", "by-communicator", "by-host", "by-rank", "p2p", "scaling"};
+constexpr std::array<std::string_view, 10> kKept = {
+    "summary", "communicators", "by-communicator", "by-host",       "by-rank",
+    "p2p",     "scaling",       "over-time",       "over-sequence", "skew"};
 
 std::string TableOf(std::string_view query) {
   std::string name = fmt::format("kept_{}", query);

@@ -124,8 +124,11 @@ bool IsAboutWholeRuns(const QueryHead& head) {
 
 Table AnswerOf(const CollectivesCommand& options, const std::vector<Cell>& parameters,
                const OpenStore& opened) {
-  const bool asks_for_all =
-      parameters.empty() && std::all_of(options.filters.begin(), options.filters.end(),
+  const bool asks_for_all = std::all_of(parameters.begin(), parameters.end(),
+                                        [](const Cell& value) {
+                                          return std::holds_alternative<std::monostate>(value);
+                                        }) &&
+                            std::all_of(options.filters.begin(), options.filters.end(),
                                         [](const auto& values) { return values.empty(); });
   if (asks_for_all) {
     auto kept = ValueOrThrow(collectives::KeptAnswer(*opened.connection, options.query));
