@@ -38,7 +38,10 @@ std::vector<uint32_t> PlainNesting(const trace::TraceData& data, const std::vect
       const trace::Event& candidate = data.events[order[j]];
       if (candidate.track != event.track) break;
       if (!candidate.nests || candidate.duration_ns == trace::kUnfinished) continue;
-      if (end_of(candidate) + tolerance_ns >= end_of(event)) {
+      const int64_t end_ns = end_of(candidate);
+      const bool begins_within =
+          event.start_ns < end_ns || (event.start_ns == end_ns && end_of(event) == event.start_ns);
+      if (begins_within && end_ns + tolerance_ns >= end_of(event)) {
         parents[order[i]] = order[j];
         break;
       }

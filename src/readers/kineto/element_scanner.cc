@@ -73,13 +73,20 @@ bool ElementScanner::Bracket(const char* data, size_t at, std::vector<ElementBou
   const char c = data[at];
   if (c == '{' || c == '[') {
     if (depth_++ == 0) element_begin_ = at;
+    braces_ = braces_ << 1 | (c == '{' ? 1 : 0);
+    is_deep_ |= depth_ > 64;
     return true;
   }
   if (depth_ == 0) {  // of the array itself; a lone '}' is taken for it too
     closed_ = true;
     return false;
   }
-  if (--depth_ == 0) elements.push_back({element_begin_, at + 1});
+  unequal_ |= !is_deep_ && (braces_ & 1) != (c == '}' ? 1U : 0U);
+  braces_ >>= 1;
+  if (--depth_ == 0) {
+    elements.push_back({element_begin_, at + 1, unequal_});
+    unequal_ = is_deep_ = false;
+  }
   return true;
 }
 

@@ -12,6 +12,7 @@ namespace telltale::kineto {
 struct ElementBounds {
   size_t begin = 0;
   size_t end = 0;
+  bool unequal = false;  // a '{' in it is closed by a ']', or a '[' by a '}'
 };
 
 class ElementScanner {
@@ -39,6 +40,9 @@ class ElementScanner {
 
   size_t scanned_ = 0;
   size_t depth_ = 0;
+  uint64_t braces_ = 0;   // of the open brackets, the innermost last: 1 for a '{'
+  bool is_deep_ = false;  // the element has more open brackets than braces_ holds
+  bool unequal_ = false;
   size_t element_begin_ = 0;
   bool in_string_ = false;
   bool escaped_ = false;

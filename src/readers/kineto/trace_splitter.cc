@@ -183,6 +183,23 @@ bool TraceSplitter::StepOverBroken(size_t from) {
   return next != std::string_view::npos;
 }
 
+// An event without its last bracket seems to go on until that of the array closes it: events go on
+// with the next that begins within. True if there is nothing before it to hand out.
+bool TraceSplitter::StepOverUnequal(EventWindow& window) {
+  const auto unequal = std::find_if(window.elements.begin(), window.elements.end(),
+                                    [](const ElementBounds& element) { return element.unequal; });
+  if (unequal == window.elements.end()) return false;
+  const size_t begin = unequal->begin;
+  if (FindEventStart({buffer_.data(), used_}, begin + 1) == std::string_view::npos) return false;
+  window.elements.erase(unequal, window.elements.end());
+  if (!window.elements.empty()) {
+    scanner_.Restart(begin);  // it is met again in the next call
+    return false;
+  }
+  CheckGap(begin);
+  return StepOverBroken(begin + 1);
+}
+
 // The file ends before the array of events does.
 bool TraceSplitter::EndOfFile() {
   cut_ = true;
@@ -201,6 +218,7 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
     if (place_ == Place::kEnd) return false;
 
     scanner_.Scan(buffer_.data(), used_, window.elements);
+    if (StepOverUnequal(window)) continue;
     if (!window.elements.empty()) break;
     if (scanner_.closed()) {
       const size_t bracket = scanner_.scanned() - 1;

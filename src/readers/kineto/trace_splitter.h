@@ -47,6 +47,7 @@ class TraceSplitter {
   Status ReadMembers();
   Result<bool> FindEvents();
   bool StepOverBroken(size_t from);
+  bool StepOverUnequal(EventWindow& window);
   bool EndOfFile();
   void EndEvents();
   void Drop(size_t count);

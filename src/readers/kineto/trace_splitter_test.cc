@@ -61,6 +61,25 @@ TEST(TraceSplitter, TakesTrailingCommasAndEmptyArrays) {
   EXPECT_FALSE(SplitText("").found);
 }
 
+// Brackets that are missing at the end of one event cost that event.
+TEST(TraceSplitter, GoesOnBehindMissingBrackets) {
+  for (const char* broken :
+       {R"({"ph":"X","v":2)", R"({"ph":"X","args":{"v":2)", R"({"ph":"X","args":[2})"}) {
+    const Split split = SplitText(std::string(R"({"traceEvents":[{"ph":"X","v":1},)") + broken +
+                                  R"(,{"ph":"X","v":3},{"ph":"X","v":4}],"b":2})");
+    EXPECT_EQ(split.events,
+              (Strings{R"({"ph":"X","v":1})", R"({"ph":"X","v":3})", R"({"ph":"X","v":4})"}))
+        << broken;
+    EXPECT_EQ(split.broken, 1U) << broken;
+    EXPECT_FALSE(split.cut) << broken;
+    EXPECT_EQ(split.members, R"({"b":2})") << broken;
+  }
+  // Deeper than brackets are told apart.
+  const std::string deep =
+      R"({"ph":"X","v":)" + std::string(200, '[') + std::string(200, ']') + "}";
+  EXPECT_EQ(SplitText("[" + deep + "," + deep + "]").events, (Strings{deep, deep}));
+}
+
 TEST(TraceSplitter, SaysWhatIsCut) {
   const std::string text = R"({"a":1,"traceEvents":[{"ph":"X","v":1},{"ph":"X","v":2}],"b":2})";
   for (size_t size = 0; size < text.size(); ++size) {

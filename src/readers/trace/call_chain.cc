@@ -23,8 +23,14 @@ class Nesting {
   void Add(uint32_t index) {
     const Event& event = data_.events[index];
     const int64_t end_ns = EndOf(event);
-    const auto behind = std::partition_point(
-        open_.begin(), open_.end(), [&](const Open& open) { return open.end_ns >= end_ns; });
+    // The tolerance is for ends: who begins when another has ended is not within it.
+    while (!open_.empty() && open_.back().end_ns < event.start_ns) open_.pop_back();
+    auto behind = std::partition_point(open_.begin(), open_.end(),
+                                       [&](const Open& open) { return open.until_ns >= end_ns; });
+    if (behind != open_.begin() && (behind - 1)->end_ns == event.start_ns &&
+        end_ns > event.start_ns) {
+      --behind;
+    }
     if (behind != open_.begin()) {
       chain_.parent[index] = (behind - 1)->index;
       chain_.basis[index] = ParentBasis::kNesting;
@@ -32,14 +38,15 @@ class Nesting {
     if (!event.nests || event.duration_ns == kUnfinished) return;
     // An absurd end must not overflow.
     const int64_t most = std::numeric_limits<int64_t>::max() - tolerance_ns_;
-    const int64_t open_until_ns = std::min(end_ns, most) + tolerance_ns_;
-    while (!open_.empty() && open_.back().end_ns <= open_until_ns) open_.pop_back();
-    open_.push_back({open_until_ns, index});
+    const int64_t until_ns = std::min(end_ns, most) + tolerance_ns_;
+    while (!open_.empty() && open_.back().until_ns <= until_ns) open_.pop_back();
+    open_.push_back({end_ns, until_ns, index});
   }
 
  private:
   struct Open {
-    int64_t end_ns;  // with the tolerance
+    int64_t end_ns;
+    int64_t until_ns;  // with the tolerance
     uint32_t index;
   };
   const TraceData& data_;

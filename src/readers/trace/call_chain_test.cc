@@ -137,6 +137,12 @@ TEST(CallChain, HoldsWhatIsHostile) {
   const uint32_t outer = Add(calls, 0, 3 * kEvents);
   for (int64_t i = 0; i < kEvents; ++i) Add(calls, 2 * i + 1, 1);
   EXPECT_EQ(LinkCallChain(calls, 1).parent.back(), outer);
+  TraceData next = OneThread();  // the tolerance is not for who begins at an end
+  Add(next, 0, 10);
+  Add(next, 10, 1);
+  Add(next, 10, 0);
+  EXPECT_EQ(LinkCallChain(next, 5).parent[1], kNoEvent);
+  EXPECT_EQ(LinkCallChain(next, 5).parent[2], 1U);
   TraceData late = OneThread();
   Add(late, INT64_MAX - 10, 10);
   Add(late, INT64_MAX - 5, 5);
