@@ -300,7 +300,8 @@ class LateMerger {
       if (IsSlowThen(communicator, candidate)) return Company::kVictims;
       // Who is late in there is the cause; the others waited for it.
       if (IsCandidateIn(entity, communicator, candidate)) return Company::kNone;
-      return one_host && others > 1 ? Company::kHost : Company::kVictims;
+      // Where there is one host only, no other waits for it.
+      return one_host && others > 1 && data_.hosts.size() > 1 ? Company::kHost : Company::kVictims;
     }
     return Company::kNone;
   }
