@@ -104,15 +104,17 @@ inline Comparison Compare(int runs, int reference_runs, const Side& ours, const 
   return comparison;
 }
 
-// A row of build/bench.json; a reference or ratio of 0 is none.
+// A row of build/bench.json; a figure of 0 is none.
 inline void PrintRow(const std::string& name, double ours, double reference, double ratio,
                      const std::string& unit, const std::string& target,
                      const std::string& command) {
-  fmt::print(R"({{"name":"{}","ours":{:.4g},"reference":{},"ratio":{},"unit":"{}",)"
+  const auto figure = [](double value, int digits) {
+    return value > 0 ? fmt::format("{:.{}g}", value, digits) : "null";
+  };
+  fmt::print(R"({{"name":"{}","ours":{},"reference":{},"ratio":{},"unit":"{}",)"
              R"("target":"{}","command":"{}"}})"
              "\n",
-             name, ours, reference > 0 ? fmt::format("{:.4g}", reference) : "null",
-             ratio > 0 ? fmt::format("{:.3g}", ratio) : "null", unit, target, command);
+             name, figure(ours, 4), figure(reference, 4), figure(ratio, 3), unit, target, command);
 }
 
 }  // namespace telltale::bench

@@ -66,38 +66,34 @@ void PrintReference(const std::string& store_path, const std::string& name, int 
           aggregate)));
       if (i > 0) times.push_back(MillisecondsSince(start));
     }
-    fmt::print(
-        R"json({{"name":"{}_duckdb_{}","ours":null,"reference":{:.1f},"ratio":null,"unit":"ms",)json"
-        R"json("target":"","command":"query_bench --runs {}"}})json"
-        "\n",
-        name, what, telltale::bench::Median(times), runs);
+    telltale::bench::PrintRow(fmt::format("{}_duckdb_{}", name, what), 0,
+                              telltale::bench::Median(times), 0, "ms", "",
+                              fmt::format("query_bench --runs {}", runs));
   }
 }
 
 // Milliseconds of the answer on a new connection; `kept`: the one that the ingest kept, if any,
 // else NaN.
-double Answer(Store& store, const std::string& query, const std::string& sql,
-              const std::vector<Cell>& parameters, bool kept) {
+double Answer(Store& store, const std::string& query, const std::vector<Cell>& parameters,
+              bool kept) {
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<Connection> connection = ValueOf(store.Connect());
   if (kept) {
     const bool found = ValueOf(telltale::collectives::KeptAnswer(*connection, query)).has_value();
     return found ? MillisecondsSince(start) : std::numeric_limits<double>::quiet_NaN();
   }
-  Check(telltale::collectives::Select(
+  Check(telltale::collectives::SelectFor(
       *connection, telltale::collectives::FilterValues(telltale::collectives::Filters().size()),
-      ValueOf(telltale::collectives::SqlOf(query))));
-  const bool is_prepared = telltale::collectives::IsPrepared(query);
-  if (is_prepared) Check(telltale::collectives::Prepare(store, *connection, query, ""));
-  (void)ValueOf(connection->Query(sql, is_prepared ? std::span<const Cell>() : parameters));
+      query));
+  (void)ValueOf(telltale::collectives::Ask(store, *connection, query, parameters));
   return MillisecondsSince(start);
 }
 
-double MedianAnswer(Store& store, const std::string& query, const std::string& sql,
-                    const std::vector<Cell>& parameters, bool kept, int runs) {
+double MedianAnswer(Store& store, const std::string& query, const std::vector<Cell>& parameters,
+                    bool kept, int runs) {
   std::vector<double> answers;
   for (int i = 0; i <= runs; ++i) {
-    const double ms = Answer(store, query, sql, parameters, kept);
+    const double ms = Answer(store, query, parameters, kept);
     if (i > 0) answers.push_back(ms);  // the first fills caches
   }
   return telltale::bench::Median(answers);
@@ -116,7 +112,6 @@ int main(int argc, char** argv) {
   for (const telltale::QueryHead& head : telltale::QueryHeads(kPrefix)) {
     const std::string query = head.name.substr(kPrefix.size());
     if (query == "bandwidth-each") continue;
-    const std::string sql = ValueOf(telltale::QueryText(head.name));
     std::vector<std::string> words = {option["--telltale"], "--store", option["--store"], "--quiet",
                                       "--format",           "csv",     "collectives",     query};
     double kept = 0;
@@ -130,8 +125,8 @@ int main(int argc, char** argv) {
         parameters.push_back(parameter.required ? run : Cell());
         if (parameter.required) words.push_back(telltale::CellText(run));
       }
-      kept = MedianAnswer(*store, query, sql, parameters, true, runs);
-      found = MedianAnswer(*store, query, sql, parameters, false, runs);
+      kept = MedianAnswer(*store, query, parameters, true, runs);
+      found = MedianAnswer(*store, query, parameters, false, runs);
     }
     std::vector<double> processes;
     for (int i = 0; i < runs; ++i) {
@@ -142,11 +137,8 @@ int main(int argc, char** argv) {
         std::find(kReadRecords.begin(), kReadRecords.end(), query) != kReadRecords.end();
     const auto print = [&](const char* what, double ms, const std::string& unit,
                            const char* target) {
-      fmt::print(
-          R"json({{"name":"{}_{}{}","ours":{:.1f},"reference":null,"ratio":null,"unit":"{}",)json"
-          R"json("target":"{}","command":"query_bench --runs {}"}})json"
-          "\n",
-          option["--name"], query, what, ms, unit, target, runs);
+      telltale::bench::PrintRow(fmt::format("{}_{}{}", option["--name"], query, what), ms, 0, 0,
+                                unit, target, fmt::format("query_bench --runs {}", runs));
     };
     const std::string process =
         fmt::format("ms (process {:.0f})", telltale::bench::Median(processes));

@@ -10,8 +10,8 @@
 --   busbw_gbs_min, _p25, _p50, _p75, _max: bus bandwidth of a record, GB/s (1e9)
 --   variation: coefficient of variation of the bandwidth (standard deviation / mean)
 --   p50_percent: median as a percentage of the best median of the same operation, type and size
-SELECT operation, communicator_type, message_bytes, run, (bin::HUGEINT * width)::HUGEINT AS first_sequence,
-       ((bin::HUGEINT + 1) * width - 1)::HUGEINT AS last_sequence,
+SELECT operation, communicator_type, message_bytes, run, bin::HUGEINT * width AS first_sequence,
+       (bin::HUGEINT + 1) * width - 1 AS last_sequence,
        n AS operations, busbw_gbs_min, busbw_gbs_p25, busbw_gbs_p50, busbw_gbs_p75, busbw_gbs_max, variation,
        100 * busbw_gbs_p50 / max(busbw_gbs_p50) OVER (PARTITION BY operation, communicator_type, message_bytes)
          AS p50_percent

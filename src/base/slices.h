@@ -3,6 +3,7 @@
 // Work over many rows on several threads.
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <thread>
 #include <vector>
@@ -22,6 +23,19 @@ void ForEachSlice(size_t count, size_t threads, const Work& work) {
   }
   work(0, border(0), border(1));
   for (std::thread& other : others) other.join();
+}
+
+// Calls work(i) for each i below `count`; each thread takes the next `at_once` of them when it is
+// done, as some take longer than others.
+template <typename Work>
+void ForEachInTurn(size_t count, size_t threads, size_t at_once, const Work& work) {
+  std::atomic<size_t> next = 0;
+  const size_t workers = std::min(threads, count / at_once + 1);
+  ForEachSlice(workers, workers, [&](size_t, size_t, size_t) {
+    for (size_t begin = next.fetch_add(at_once); begin < count; begin = next.fetch_add(at_once)) {
+      for (size_t i = begin; i < std::min(begin + at_once, count); ++i) work(i);
+    }
+  });
 }
 
 }  // namespace telltale

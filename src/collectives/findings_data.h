@@ -3,6 +3,7 @@
 // A run's operation records as arrays, and what they belong to: the input of the search for
 // culprits.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -78,11 +79,22 @@ struct RunData {
   std::span<const uint32_t> Sequences(const SeriesData& series) const {
     return {sequence.data() + series.begin, series.count};
   }
+  // Of a collective's lane; empty where the member is not in it.
+  std::span<const uint32_t> SequencesOf(const Lane& lane, uint32_t member) const {
+    for (const SeriesData& of_member : lane.series) {
+      if (of_member.member == member) return Sequences(of_member);
+    }
+    return {};
+  }
   std::span<const uint32_t> Times(const SeriesData& series) const {
     return {time_us.data() + series.begin, series.count};
   }
   const Entity& EntityOf(uint32_t member) const { return entities[members[member].entity]; }
 };
+
+inline bool Has(std::span<const uint32_t> sequences, uint32_t sequence) {
+  return std::binary_search(sequences.begin(), sequences.end(), sequence);
+}
 
 Result<RunData> LoadRun(Store& store, int64_t run, const std::string& name);
 

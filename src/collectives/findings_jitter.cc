@@ -1,12 +1,11 @@
 #include "collectives/findings_jitter.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
-#include <thread>
 #include <tuple>
 
+#include "base/slices.h"
 #include "collectives/findings_statistics.h"
 
 namespace telltale::collectives {
@@ -140,20 +139,13 @@ std::vector<bool> PacingCommunicators(const RunData& data,
 std::vector<JitterCandidate> FindJitter(const RunData& data,
                                         const std::vector<MatchedLane>& matched, unsigned threads) {
   std::vector<std::vector<RankSpread>> by_lane(data.lanes.size());
-  std::atomic<uint32_t> next = 0;
   const std::vector<bool> paces = PacingCommunicators(data, matched);
-  const auto work = [&] {
-    for (uint32_t i = next++; i < data.lanes.size(); i = next++) {
-      if (!data.lanes[i].p2p && paces[data.lanes[i].communicator] &&
-          matched[i].size() >= kFewestInBin) {
-        by_lane[i] = SpreadsOf(data, i, matched[i]);
-      }
+  ForEachInTurn(data.lanes.size(), threads, 1, [&](size_t i) {
+    if (!data.lanes[i].p2p && paces[data.lanes[i].communicator] &&
+        matched[i].size() >= kFewestInBin) {
+      by_lane[i] = SpreadsOf(data, static_cast<uint32_t>(i), matched[i]);
     }
-  };
-  std::vector<std::thread> others;
-  for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
-  for (std::thread& thread : others) thread.join();
+  });
 
   std::map<Family, std::vector<RankSpread*>> families;
   for (uint32_t i = 0; i < by_lane.size(); ++i) {

@@ -131,12 +131,9 @@ class LaneSearch {
   }
 
   void LeaveOut(const LateCandidate& late) {
-    for (const SeriesData& series : lane_.series) {
-      if (series.member != late.member) continue;
-      const auto own = data_.Sequences(series);
-      for (size_t i = late.first; i <= late.last; ++i) {
-        counts_[i] = counts_[i] && std::binary_search(own.begin(), own.end(), matched_.sequence[i]);
-      }
+    const auto own = data_.SequencesOf(lane_, late.member);
+    for (size_t i = late.first; i <= late.last; ++i) {
+      counts_[i] = counts_[i] && Has(own, matched_.sequence[i]);
     }
   }
 

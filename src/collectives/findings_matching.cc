@@ -1,9 +1,9 @@
 #include "collectives/findings_matching.h"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
-#include <thread>
+
+#include "base/slices.h"
 
 namespace telltale::collectives {
 namespace {
@@ -212,19 +212,12 @@ class TransferMatcher {
 
 std::vector<MatchedLane> MatchLanes(const RunData& data, unsigned threads) {
   std::vector<MatchedLane> matched(data.lanes.size());
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < data.lanes.size(); i = next++) {
-      const Lane& lane = data.lanes[i];
-      if (lane.series.size() < 2 || lane.series.size() > kMostRanks) continue;
-      matched[i] =
-          lane.p2p ? TransferMatcher(data, lane).Match() : CollectiveMatcher(data, lane).Match();
-    }
-  };
-  std::vector<std::thread> others;
-  for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
-  for (std::thread& thread : others) thread.join();
+  ForEachInTurn(data.lanes.size(), threads, 1, [&](size_t i) {
+    const Lane& lane = data.lanes[i];
+    if (lane.series.size() < 2 || lane.series.size() > kMostRanks) return;
+    matched[i] =
+        lane.p2p ? TransferMatcher(data, lane).Match() : CollectiveMatcher(data, lane).Match();
+  });
   return matched;
 }
 

@@ -37,6 +37,23 @@ std::vector<uint32_t> EntitiesOf(const RunData& data, uint32_t communicator) {
   return entities;
 }
 
+bool Contains(const std::vector<uint32_t>& communicators, uint32_t communicator) {
+  return std::find(communicators.begin(), communicators.end(), communicator) != communicators.end();
+}
+
+// What a slow transfer adds to the arrival in the next communicator, at most, times its own.
+constexpr double kMostOfAdded = 1.5;
+
+// Whether one of these communicators, which an entity is in, was slow when the candidate was seen
+// in another, `here`.
+template <typename Candidate>
+bool ComesOutOf(const SlowCause& cause, const std::vector<uint32_t>& communicators, uint32_t here,
+                const Candidate& candidate) {
+  const auto slow = static_cast<uint32_t>(cause.communicator);
+  return cause.communicator >= 0 && slow != here && Overlap(cause, candidate) &&
+         Contains(communicators, slow);
+}
+
 class LateMerger {
  public:
   LateMerger(const RunData& data, const std::vector<MatchedLane>& matched,
@@ -144,17 +161,16 @@ class LateMerger {
     constexpr size_t kFewest = 8;
     const Lane& lane = data_.lanes[candidate.lane];
     const MatchedLane& matched = matched_[candidate.lane];
+    const auto own = data_.SequencesOf(lane, candidate.member);
     std::vector<double> margins;
     size_t recorded = 0;
     for (size_t i = candidate.first; i <= candidate.last; ++i) {
       const double progress = matched.Progress(lane, i);
       if (progress > jitter.first_progress - kSlack && progress < jitter.last_progress + kSlack)
         continue;
-      const SeriesData& last = lane.series[matched.last[i]];
-      recorded +=
-          last.member == candidate.member || Has(lane, candidate.member, matched.sequence[i]) ? 1
-                                                                                              : 0;
-      if (last.member == candidate.member)
+      if (!Has(own, matched.sequence[i])) continue;
+      ++recorded;
+      if (lane.series[matched.last[i]].member == candidate.member)
         margins.push_back(matched.second_us[i] - matched.least_us[i]);
     }
     if (margins.size() < kFewest || 2 * margins.size() < recorded) return false;
@@ -162,16 +178,8 @@ class LateMerger {
     return 2 * typical > candidate.margin_us && SpreadAround(margins, typical) < uneven * typical;
   }
 
-  bool Has(const Lane& lane, uint32_t member, uint32_t sequence) const {
-    return std::any_of(lane.series.begin(), lane.series.end(), [&](const SeriesData& series) {
-      const auto own = data_.Sequences(series);
-      return series.member == member && std::binary_search(own.begin(), own.end(), sequence);
-    });
-  }
-
   bool IsIn(uint32_t entity, uint32_t communicator) const {
-    const auto& own = communicators_[entity];
-    return std::find(own.begin(), own.end(), communicator) != own.end();
+    return Contains(communicators_[entity], communicator);
   }
 
   bool IsCandidateIn(uint32_t entity, uint32_t communicator, const LateCandidate& when) const {
@@ -202,16 +210,14 @@ class LateMerger {
   // link in any: by what each transfer took longer, at most, times those that there were in
   // between.
   bool CameOutOfSlowness(const LateCandidate& candidate) const {
-    constexpr double kSlackFactor = 1.5;
     const uint32_t entity = EntityOf(candidate);
+    const uint32_t here = CommunicatorOf(candidate);
     for (const SlowCause& cause : slow_) {
-      if (cause.communicator < 0 || !Overlap(cause, candidate)) continue;
-      const auto communicator = static_cast<uint32_t>(cause.communicator);
-      if (communicator == CommunicatorOf(candidate) || !IsIn(entity, communicator)) continue;
-      const double between = OperationsBetween(entity, communicator, candidate);
-      const bool all_ranks = static_cast<int32_t>(CommunicatorOf(candidate)) == data_.world;
-      if (all_ranks) return true;
-      if (cause.transfers && candidate.margin_us <= kSlackFactor * between * cause.added_us)
+      if (!ComesOutOf(cause, communicators_[entity], here, candidate)) continue;
+      if (static_cast<int32_t>(here) == data_.world) return true;
+      const double between =
+          OperationsBetween(entity, static_cast<uint32_t>(cause.communicator), candidate);
+      if (cause.transfers && candidate.margin_us <= kMostOfAdded * between * cause.added_us)
         return true;
     }
     return false;
@@ -244,13 +250,7 @@ class LateMerger {
     if (slot == lane.series.size()) return 0;
     const auto own = data_.Sequences(lane.series[slot]);
     // Where the candidate's record is lost, another rank looks like the last one.
-    std::span<const uint32_t> candidates;
-    for (const SeriesData& series : lane.series) {
-      if (series.member == candidate.member) candidates = data_.Sequences(series);
-    }
-    const auto has = [](std::span<const uint32_t> sequences, uint32_t sequence) {
-      return std::binary_search(sequences.begin(), sequences.end(), sequence);
-    };
+    const auto candidates = data_.SequencesOf(lane, candidate.member);
     size_t late = 0;
     size_t recorded = 0;
     for (size_t i = 0; i < matched.size(); ++i) {
@@ -258,8 +258,8 @@ class LateMerger {
       if (progress < candidate.first_progress - 1e-6 || progress > candidate.last_progress + 1e-6)
         continue;
       const bool last = matched.last[i] == slot;
-      if (!last && !has(own, matched.sequence[i])) continue;
-      if (!candidates.empty() && !has(candidates, matched.sequence[i])) continue;
+      if (!last && !Has(own, matched.sequence[i])) continue;
+      if (!candidates.empty() && !Has(candidates, matched.sequence[i])) continue;
       ++recorded;
       late += last && kAlike * (matched.second_us[i] - matched.least_us[i]) >= candidate.margin_us
                   ? 1
@@ -361,14 +361,10 @@ std::vector<JitterCause> MergeJitter(const RunData& data, const std::vector<Jitt
   // each time.
   std::vector<JitterCandidate> candidates;
   std::copy_if(all.begin(), all.end(), std::back_inserter(candidates), [&](const auto& candidate) {
-    constexpr double kMostOfAdded = 1.5;
-    const auto& own = communicators[candidate.entity];
     return std::none_of(slow.begin(), slow.end(), [&](const SlowCause& cause) {
-      return cause.communicator >= 0 && cause.transfers && Overlap(cause, candidate) &&
-             static_cast<uint32_t>(cause.communicator) != data.lanes[candidate.lane].communicator &&
-             std::find(own.begin(), own.end(), static_cast<uint32_t>(cause.communicator)) !=
-                 own.end() &&
-             candidate.spread_us <= kMostOfAdded * cause.added_us;
+      return cause.transfers && candidate.spread_us <= kMostOfAdded * cause.added_us &&
+             ComesOutOf(cause, communicators[candidate.entity],
+                        data.lanes[candidate.lane].communicator, candidate);
     });
   });
   std::set<std::pair<uint32_t, uint32_t>> varies_in;  // entity, communicator

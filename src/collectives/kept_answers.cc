@@ -46,9 +46,8 @@ constexpr const char* kIsCurrent =
 
 Status Keep(Store& store, std::string_view query) {
   TELLTALE_ASSIGN(const auto connection, store.Connect());
-  TELLTALE_ASSIGN(const std::string sql, SqlOf(query));
-  TELLTALE_TRY(Select(*connection, FilterValues(Filters().size()), sql));
-  if (IsPrepared(query)) TELLTALE_TRY(Prepare(store, *connection, query, ""));
+  TELLTALE_TRY(SelectFor(*connection, FilterValues(Filters().size()), query));
+  TELLTALE_TRY(Prepare(store, *connection, query, ""));
   TELLTALE_ASSIGN(const std::string text, QueryText(fmt::format("collectives/{}", query)));
   const std::string table = TableOf(query);
   TELLTALE_TRY(
@@ -63,6 +62,8 @@ Status Keep(Store& store, std::string_view query) {
 }
 
 Status Drop(Connection& connection) {
+  TELLTALE_ASSIGN(const int64_t kept, connection.QueryInteger("SELECT count(*) FROM kept_answer"));
+  if (kept == 0) return {};
   std::string sql = "BEGIN; DELETE FROM kept_answer;";
   for (const std::string_view query : kKept) {
     sql += fmt::format("DROP TABLE IF EXISTS {};", TableOf(query));

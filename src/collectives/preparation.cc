@@ -46,10 +46,9 @@ Status RunFile(Connection& connection, const std::string& name) {
   return connection.Run(sql);
 }
 
-}  // namespace
-
 bool IsPrepared(std::string_view query) { return query == kSkew || SlotQueryOf(query) != nullptr; }
 
+// The SQL that a query runs, its preparation's before its own.
 Result<std::string> SqlOf(std::string_view query) {
   TELLTALE_ASSIGN(std::string sql, QueryText(fmt::format("collectives/{}", query)));
   std::vector<std::string> before;
@@ -60,6 +59,23 @@ Result<std::string> SqlOf(std::string_view query) {
     sql.insert(0, text);
   }
   return sql;
+}
+
+}  // namespace
+
+Status SelectFor(Connection& connection, const FilterValues& values, std::string_view query) {
+  TELLTALE_ASSIGN(const std::string sql, SqlOf(query));
+  return Select(connection, values, sql);
+}
+
+Result<Table> Ask(Store& store, Connection& connection, std::string_view query,
+                  std::span<const Cell> parameters) {
+  TELLTALE_ASSIGN(const std::string sql, QueryText(fmt::format("collectives/{}", query)));
+  if (!IsPrepared(query)) return connection.Query(sql, parameters);
+  // The query's own parameters go to its preparation.
+  TELLTALE_TRY(
+      Prepare(store, connection, query, parameters.empty() ? "" : CellText(parameters[0])));
+  return connection.Query(sql);
 }
 
 Status Prepare(Store& store, Connection& connection, std::string_view query,

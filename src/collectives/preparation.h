@@ -7,17 +7,21 @@
 #include <string>
 #include <string_view>
 
+#include "collectives/selection.h"
 #include "store/store.h"
 
 namespace telltale::collectives {
 
-// The query's own parameters then go to its preparation.
-bool IsPrepared(std::string_view query);
+// Select() for a query, without what it does not read.
+Status SelectFor(Connection& connection, const FilterValues& values, std::string_view query);
 
-// The SQL that a query runs, its preparation's before its own: what Select() is given.
-Result<std::string> SqlOf(std::string_view query);
+// After SelectFor() on the same connection: the answer. `parameters` are the query's, NULL for
+// those that are not given.
+Result<Table> Ask(Store& store, Connection& connection, std::string_view query,
+                  std::span<const Cell> parameters);
 
-// After Select() on the same connection. `value`: the query's parameter, empty if it was not given.
+// What Ask() does before the query's own SQL; nothing for most. `value`: the query's parameter,
+// empty if it was not given.
 Status Prepare(Store& store, Connection& connection, std::string_view query,
                const std::string& value);
 

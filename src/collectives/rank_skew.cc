@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/slices.h"
 #include "base/zeroed_array.h"
 #include "collectives/lateness.h"
 #include "collectives/record_scan.h"
@@ -77,7 +78,7 @@ class Skew {
         PutTime(rows_[row_of_series_[record.series]], record.sequence, record.exec_time_us);
       }
     }
-    ForEachBeside(groups_.size(), workers_, [&](size_t i) { Match(groups_[i]); });
+    ForEachInTurn(groups_.size(), workers_, 16, [&](size_t i) { Match(groups_[i]); });
     TELLTALE_TRY(WriteTable());
     return true;
   }
@@ -229,7 +230,7 @@ class Skew {
 
   uint64_t TimesPut() const {
     std::atomic<uint64_t> put = 0;
-    ForEachBeside(rows_.size(), workers_, [&](size_t i) {
+    ForEachInTurn(rows_.size(), workers_, 16, [&](size_t i) {
       const uint32_t* const times = times_.data() + rows_[i].begin;
       const size_t length = groups_[rows_[i].group].length();
       put += length - static_cast<size_t>(std::count(times, times + length, 0U));

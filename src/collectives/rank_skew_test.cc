@@ -13,8 +13,9 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// Operations first … end of a rank; its times differ from those of other ranks and files.
-std::string Lines(int64_t rank, uint64_t first, uint64_t end, uint64_t salt) {
+// Operations first … end of a rank, with times by sequence number.
+template <typename TimeOf>
+std::string LinesOf(int64_t rank, uint64_t first, uint64_t end, const TimeOf& time_of) {
   std::string bytes;
   for (uint64_t i = first; i < end; ++i) {
     InspectorLine line;
@@ -23,10 +24,15 @@ std::string Lines(int64_t rank, uint64_t first, uint64_t end, uint64_t salt) {
     line.nnodes = 3;
     line.host = fmt::format("node{}", rank);
     line.sequence = i;
-    line.exec_time_us = (i * 7 + salt * 13) % 50;  // some are 0
+    line.exec_time_us = time_of(i);
     bytes += line.Text();
   }
   return bytes;
+}
+
+// Times differ from those of other ranks and files.
+std::string Lines(int64_t rank, uint64_t first, uint64_t end, uint64_t salt) {
+  return LinesOf(rank, first, end, [&](uint64_t i) { return (i * 7 + salt * 13) % 50; });  // some 0
 }
 
 Strings Rows(Connection& connection) {
@@ -80,18 +86,9 @@ TEST(RankSkew, OfTimesBeyondAllSums) {
   TempFolder folder;
   TestStore store;
   for (int64_t rank = 0; rank < 2; ++rank) {
-    std::string bytes;
-    for (uint64_t i = 0; i < 4; ++i) {
-      InspectorLine line;
-      line.rank = rank;
-      line.n_ranks = 2;
-      line.nnodes = 2;
-      line.host = fmt::format("node{}", rank);
-      line.sequence = i;
-      line.exec_time_us = rank == 0 ? uint64_t{1} << 63 : 50;
-      bytes += line.Text() + "\n";
-    }
-    (void)folder.Write(fmt::format("node{}-pid100.log", rank), bytes);
+    const uint64_t time_us = rank == 0 ? uint64_t{1} << 63 : 50;
+    (void)folder.Write(fmt::format("node{}-pid100.log", rank),
+                       LinesOf(rank, 0, 4, [&](uint64_t) { return time_us; }));
   }
   store.Ingest({folder.path()});
   ExpectWhatTheRecordsSay(store.store(), 2);

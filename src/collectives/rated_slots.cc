@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "base/slices.h"
 #include "collectives/record_scan.h"
 #include "store/bandwidth_counts.h"
 #include "store/bulk_insert.h"
@@ -249,7 +250,7 @@ class Rater {
       counts.push_back(&found);
     });
     summaries_.resize(counts.size());
-    ForEachBeside(counts.size(), workers_.size() - 1,
+    ForEachInTurn(counts.size(), workers_.size() - 1, 16,
                   [&](size_t i) { summaries_[i] = counts[i]->Summarise(); });
   }
 

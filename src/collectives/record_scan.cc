@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <stdexcept>
-#include <thread>
 
 #include "base/zeroed_array.h"
 #include "store/column_visit.h"
@@ -163,22 +161,6 @@ Status ScanHistogram(Store& store, const ChosenSeries& chosen, const OnCounts& o
           on_counts(worker, series[begin], time + begin, operations + begin, end - begin);
         });
       });
-}
-
-void ForEachBeside(size_t count, size_t threads, const std::function<void(size_t i)>& work) {
-  constexpr size_t kAtOnce = 16;
-  std::atomic<size_t> next = 0;
-  const auto take = [&] {
-    for (;;) {
-      const size_t begin = next.fetch_add(kAtOnce);
-      if (begin >= count) return;
-      for (size_t i = begin; i < std::min(begin + kAtOnce, count); ++i) work(i);
-    }
-  };
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min(threads, count / kAtOnce + 1); ++i) others.emplace_back(take);
-  take();
-  for (std::thread& other : others) other.join();
 }
 
 }  // namespace telltale::collectives

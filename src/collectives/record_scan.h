@@ -42,7 +42,4 @@ Status ScanRecords(Store& store, const ChosenSeries& chosen, RecordFields fields
 // Rows of operation_histogram.
 Status ScanHistogram(Store& store, const ChosenSeries& chosen, const OnCounts& on_counts);
 
-// Runs `work(i)` for each i below `count` on `threads` threads.
-void ForEachBeside(size_t count, size_t threads, const std::function<void(size_t i)>& work);
-
 }  // namespace telltale::collectives

@@ -31,6 +31,10 @@ struct CollectivesCommand {
   collectives::FilterValues filters{collectives::Filters().size()};
   Draw draw = Draw::kAuto;
 
+  bool HasFilters() const {
+    return std::any_of(filters.begin(), filters.end(),
+                       [](const auto& values) { return !values.empty(); });
+  }
   // The run that was asked for, if it is one.
   std::string Run() const { return filters[0].size() == 1 ? filters[0][0] : ""; }
 };
@@ -124,29 +128,21 @@ bool IsAboutWholeRuns(const QueryHead& head) {
 
 Table AnswerOf(const CollectivesCommand& options, const std::vector<Cell>& parameters,
                const OpenStore& opened) {
-  const bool asks_for_all = std::all_of(parameters.begin(), parameters.end(),
-                                        [](const Cell& value) {
-                                          return std::holds_alternative<std::monostate>(value);
-                                        }) &&
-                            std::all_of(options.filters.begin(), options.filters.end(),
-                                        [](const auto& values) { return values.empty(); });
+  const bool asks_for_all =
+      !options.HasFilters() && std::all_of(parameters.begin(), parameters.end(), [](const Cell& c) {
+        return std::holds_alternative<std::monostate>(c);
+      });
   if (asks_for_all) {
     auto kept = ValueOrThrow(collectives::KeptAnswer(*opened.connection, options.query));
     if (kept) return std::move(*kept);
   }
-  const std::string read = ValueOrThrow(collectives::SqlOf(options.query));
-  if (const Status selected = collectives::Select(*opened.connection, options.filters, read);
+  if (const Status selected =
+          collectives::SelectFor(*opened.connection, options.filters, options.query);
       !selected) {
     throw CommandFailure(Visible(selected.error().message), kExitUsage);
   }
-  const bool is_prepared = collectives::IsPrepared(options.query);
-  if (is_prepared) {
-    OkOrThrow(collectives::Prepare(*opened.store, *opened.connection, options.query,
-                                   parameters.empty() ? "" : CellText(parameters[0])));
-  }
-  const std::string sql = ValueOrThrow(QueryText(fmt::format("{}{}", kPrefix, options.query)));
   return ValueOrThrow(
-      opened.connection->Query(sql, is_prepared ? std::span<const Cell>() : parameters));
+      collectives::Ask(*opened.store, *opened.connection, options.query, parameters));
 }
 
 void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
@@ -171,9 +167,7 @@ void RunQuery(const CollectivesCommand& options, const GlobalOptions& global) {
     for (const std::string& run : options.arguments) RequireRun(*opened.connection, run);
   }
   Table table = AnswerOf(options, parameters, opened);
-  const bool filtered = std::any_of(options.filters.begin(), options.filters.end(),
-                                    [](const auto& values) { return !values.empty(); });
-  if (table.rows.empty() && filtered && !global.quiet) {
+  if (table.rows.empty() && options.HasFilters() && !global.quiet) {
     fmt::print(stderr, "nothing in the store fits the filters\n");
   }
   std::string coverage = TellCoverage(*opened.connection, global, options.Run());
