@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace telltale {
 
@@ -23,6 +24,23 @@ std::optional<Number> NumberOf(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+// The same where it may be written as a real number ("5.0", "1.7e18"); it must be whole.
+template <typename Number>
+std::optional<Number> WholeNumberOf(std::string_view text) {
+  const size_t point = text.find('.');
+  if (point != std::string_view::npos && point > 0 &&
+      text.find_first_not_of('0', point + 1) == std::string_view::npos) {
+    text = text.substr(0, point);
+  }
+  if (const auto number = NumberOf<Number>(text)) return number;
+  const auto real = NumberOf<double>(text);
+  constexpr double kLimit = 9.2e18;
+  if (!real || !(*real > -kLimit && *real < kLimit)) return std::nullopt;
+  const auto whole = static_cast<int64_t>(*real);
+  if (static_cast<double>(whole) != *real || !std::in_range<Number>(whole)) return std::nullopt;
+  return static_cast<Number>(whole);
 }
 
 }  // namespace telltale

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -121,9 +123,14 @@ class LateMerger {
     constexpr double kUneven = 0.4;
     // Later than what varies can make it, over all operations since they last met.
     constexpr double kFar = 4;
+    constexpr size_t kEnough = 8;  // to know how a margin varies
     const uint32_t entity = EntityOf(candidate);
     for (const JitterCandidate& jitter : jitter_) {
       if (!Overlap(jitter, candidate)) continue;
+      // What comes of it varies at least as much.
+      if (candidate.hits >= kEnough &&
+          candidate.spread * candidate.margin_us < jitter.spread_us / 2)
+        continue;
       const uint32_t where = data_.lanes[jitter.lane].communicator;
       const double between = OperationsBetween(jitter.entity, where, candidate);
       const double reach_us = kFar * std::sqrt(between) * jitter.spread_us;
@@ -237,9 +244,10 @@ class LateMerger {
                              static_cast<double>(matched_[candidate.lane].size()));
   }
 
-  // How often a rank came last by as much as the candidate, of the operations that it recorded
-  // then.
-  double LateShare(uint32_t entity, uint32_t lane_index, const LateCandidate& candidate) const {
+  // How often a rank came last by about as much as the candidate, of the operations that it
+  // recorded then; nothing where it recorded none.
+  std::optional<double> LateShare(uint32_t entity, uint32_t lane_index,
+                                  const LateCandidate& candidate) const {
     constexpr double kAlike = 3;
     const Lane& lane = data_.lanes[lane_index];
     const MatchedLane& matched = matched_[lane_index];
@@ -247,7 +255,7 @@ class LateMerger {
     for (size_t i = 0; i < lane.series.size(); ++i) {
       if (data_.members[lane.series[i].member].entity == entity) slot = i;
     }
-    if (slot == lane.series.size()) return 0;
+    if (slot == lane.series.size()) return std::nullopt;
     const auto own = data_.Sequences(lane.series[slot]);
     // Where the candidate's record is lost, another rank looks like the last one.
     const auto candidates = data_.SequencesOf(lane, candidate.member);
@@ -261,43 +269,54 @@ class LateMerger {
       if (!last && !Has(own, matched.sequence[i])) continue;
       if (!candidates.empty() && !Has(candidates, matched.sequence[i])) continue;
       ++recorded;
-      late += last && kAlike * (matched.second_us[i] - matched.least_us[i]) >= candidate.margin_us
-                  ? 1
-                  : 0;
+      const double margin_us = matched.second_us[i] - matched.least_us[i];
+      const bool alike =
+          margin_us * kAlike >= candidate.margin_us && margin_us <= kAlike * candidate.margin_us;
+      late += last && alike ? 1 : 0;
     }
-    return recorded == 0 ? 0 : static_cast<double>(late) / static_cast<double>(recorded);
+    if (recorded == 0) return std::nullopt;
+    return static_cast<double>(late) / static_cast<double>(recorded);
   }
 
-  bool IsLateLike(uint32_t entity, const LateCandidate& candidate) const {
-    const double own = static_cast<double>(candidate.hits) /
-                       static_cast<double>(candidate.hits + candidate.misses);
+  // As LateShare, in that communicator of the candidate's shape in which it was late most often.
+  std::optional<double> LateShareAlike(uint32_t entity, const LateCandidate& candidate) const {
+    std::optional<double> most;
     const auto lanes = lanes_of_shape_.find(ShapeOf(data_.lanes[candidate.lane]));
-    return std::any_of(lanes->second.begin(), lanes->second.end(), [&](uint32_t lane) {
-      return IsIn(entity, data_.lanes[lane].communicator) &&
-             LateShare(entity, lane, candidate) >= own / 2;
-    });
+    for (const uint32_t lane : lanes->second) {
+      if (!IsIn(entity, data_.lanes[lane].communicator)) continue;
+      const std::optional<double> share = LateShare(entity, lane, candidate);
+      if (share) most = std::max(most.value_or(0), *share);
+    }
+    return most;
   }
 
   // Whether the other ranks of one of its communicators are late in the same way, so that the cause
   // is theirs together: whoever comes out of a slow communicator is late in the next one.
   Company CompanyOf(const LateCandidate& candidate) const {
     const uint32_t entity = EntityOf(candidate);
+    const double own = static_cast<double>(candidate.hits) /
+                       static_cast<double>(candidate.hits + candidate.misses);
     for (const uint32_t communicator : communicators_[entity]) {
       if (communicator == CommunicatorOf(candidate) ||
           static_cast<int32_t>(communicator) == data_.world)
         continue;
+      const bool slow = IsSlowThen(communicator, candidate);
+      // The candidate's window is where it was late most often, that of the others is not.
+      const double alike = own / (slow ? 4 : 2);
       size_t others = 0;
       size_t late = 0;
       bool one_host = true;
       for (const uint32_t other : EntitiesOf(data_, communicator)) {
         if (other == entity) continue;
-        ++others;
-        late += IsLateLike(other, candidate) ? 1 : 0;
         one_host =
             one_host && data_.entities[other].host_index == data_.entities[entity].host_index;
+        const std::optional<double> share = LateShareAlike(other, candidate);
+        if (!share) continue;
+        ++others;
+        late += *share >= alike ? 1 : 0;
       }
       if (others == 0 || 2 * late < others) continue;
-      if (IsSlowThen(communicator, candidate)) return Company::kVictims;
+      if (slow) return Company::kVictims;
       // Who is late in there is the cause; the others waited for it.
       if (IsCandidateIn(entity, communicator, candidate)) return Company::kNone;
       // Where there is one host only, no other waits for it.
@@ -351,6 +370,22 @@ JitterCause MakeJitterCause(const std::vector<JitterCandidate>& candidates,
   return cause;
 }
 
+// Several ranks whose arrival varies by about the same have a cause in common, also where it could
+// not be shown for the others.
+bool VaryAlike(const std::vector<JitterCandidate>& candidates, const std::set<uint32_t>& entities) {
+  constexpr size_t kSeveral = 3;
+  constexpr double kAlike = 2;
+  if (entities.size() < kSeveral) return false;
+  double least = std::numeric_limits<double>::max();
+  double most = 0;
+  for (const uint32_t entity : entities) {
+    const double spread_us = MakeJitterCause(candidates, {entity}).clearest.spread_us;
+    least = std::min(least, spread_us);
+    most = std::max(most, spread_us);
+  }
+  return most <= kAlike * least;
+}
+
 }  // namespace
 
 std::vector<JitterCause> MergeJitter(const RunData& data, const std::vector<JitterCandidate>& all,
@@ -399,7 +434,8 @@ std::vector<JitterCause> MergeJitter(const RunData& data, const std::vector<Jitt
   std::map<int32_t, std::set<uint32_t>> by_host;
   for (const uint32_t root : roots) by_host[data.entities[root].host_index].insert(root);
   for (const auto& [host, of_host] : by_host) {
-    if (of_host.size() > 1 && 2 * of_host.size() > on_host[static_cast<size_t>(host)]) {
+    const bool most = of_host.size() > 1 && 2 * of_host.size() > on_host[static_cast<size_t>(host)];
+    if (most || VaryAlike(candidates, of_host)) {
       causes.push_back(MakeJitterCause(candidates, of_host));
       causes.back().host = host;
       continue;

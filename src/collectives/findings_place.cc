@@ -45,6 +45,7 @@ class PlaceSearch {
       if (stretches.empty()) break;
       Explain(*std::max_element(stretches.begin(), stretches.end(), IsLessClear));
     }
+    LeaveOutWhatComesAfter();
     return std::move(found_);
   }
 
@@ -126,6 +127,53 @@ class PlaceSearch {
       return true;
     }
     return false;
+  }
+
+  // Who comes out of slow transfers is waited for in the next communicators. Where its records are
+  // lost there, those that wait look slow themselves.
+  void LeaveOutWhatComesAfter() {
+    std::erase_if(found_.causes, [&](const SlowCause& cause) {
+      if (cause.communicator < 0 || !units_[cause.clearest.unit].lossy) return false;
+      const auto before =
+          std::find_if(found_.causes.begin(), found_.causes.end(),
+                       [&](const SlowCause& other) { return MayComeAfter(cause, other); });
+      if (before == found_.causes.end()) return false;
+      const auto name = [&](const SlowCause& of) {
+        return data_.communicators[static_cast<size_t>(of.communicator)].name;
+      };
+      found_.not_known.push_back(
+          {data_.name, "lost_records", name(cause),
+           fmt::format("operations of {} take longer for a while, but records are lost, and they "
+                       "may wait for ranks that come out of the slow {}",
+                       name(cause), name(*before))});
+      return true;
+    });
+  }
+
+  bool MayComeAfter(const SlowCause& cause, const SlowCause& other) const {
+    constexpr double kMostOfAdded = 1.5;
+    constexpr double kNear = 0.1;
+    if (other.communicator < 0 || other.communicator == cause.communicator ||
+        !(other.log_p < cause.log_p) || cause.first_progress > other.last_progress + kNear ||
+        other.first_progress > cause.last_progress + kNear) {
+      return false;
+    }
+    const double between = OperationsOf(static_cast<uint32_t>(other.communicator), nullptr) /
+                           OperationsOf(static_cast<uint32_t>(cause.communicator),
+                                        &data_.lanes[units_[cause.clearest.unit].lane]);
+    return cause.added_us <= kMostOfAdded * std::max(1.0, between) * other.added_us;
+  }
+
+  // Of that rank which recorded most; in one lane, or in all.
+  double OperationsOf(uint32_t communicator, const Lane* only) const {
+    std::map<uint32_t, uint64_t> of_member;
+    for (const Lane& lane : data_.lanes) {
+      if (lane.communicator != communicator || (only != nullptr && only != &lane)) continue;
+      for (const SeriesData& series : lane.series) of_member[series.member] += series.count;
+    }
+    uint64_t most = 1;
+    for (const auto& [member, count] : of_member) most = std::max(most, count);
+    return static_cast<double>(most);
   }
 
   bool HasSiblings(const SlowCause& cause) const {

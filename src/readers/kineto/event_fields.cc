@@ -91,11 +91,16 @@ constexpr KnownKey kArgumentKeys[] = {
 bool ReadTriple(JsonCursor& cursor, uint32_t (&out)[3]) {
   if (!cursor.Take('[')) return cursor.SkipValue();
   std::string_view text;
-  for (size_t i = 0; cursor.Peek() != ']' && cursor.Scalar(text); ++i) {
-    if (i < 3) out[i] = NumberOf<uint32_t>(text).value_or(0);
+  for (size_t i = 0; !cursor.Take(']'); ++i) {
+    if (cursor.Peek() == '[' || cursor.Peek() == '{') {
+      if (!cursor.SkipValue()) return false;
+    } else if (!cursor.Scalar(text)) {
+      return false;
+    } else if (i < 3) {
+      out[i] = NumberOf<uint32_t>(text).value_or(0);
+    }
     (void)cursor.Take(',');
   }
-  (void)cursor.Take(']');
   return true;
 }
 

@@ -22,14 +22,15 @@ bool IsCommunication(std::string_view name) {
 }
 
 uint64_t IdOf(std::string_view text) {
+  if (text.empty()) return trace::kNoCorrelation;
   if (const auto number = NumberOf<uint64_t>(text)) return *number;
-  if (const auto number = NumberOf<int64_t>(text)) return static_cast<uint64_t>(*number);
   if (text.starts_with("0x")) {
     uint64_t value = 0;
     const auto [end, error] =
         std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
     if (error == std::errc() && end == text.data() + text.size()) return value;
   }
+  if (const auto number = WholeNumberOf<int64_t>(text)) return static_cast<uint64_t>(*number);
   return trace::kNoCorrelation;
 }
 
@@ -56,10 +57,11 @@ uint32_t EventParser::TrackOf(std::string_view pid, std::string_view tid, bool i
   return *last_track;
 }
 
-void EventParser::AddEvent(int64_t start_ns, int64_t duration_ns, uint64_t position) {
+void EventParser::AddEvent(int64_t start_ns, int64_t duration_ns, uint64_t position,
+                           EventKind unknown) {
   const Category* const category = fields_.category;
   trace::Event event;
-  event.kind = category != nullptr ? category->kind : EventKind::kOther;
+  event.kind = category != nullptr ? category->kind : unknown;
   if (fields_.phase == "i" || fields_.phase == "I") event.kind = EventKind::kMarker;
   const bool is_gpu = category != nullptr && category->is_gpu;
   if (!is_gpu && (event.kind == EventKind::kOperator || event.kind == EventKind::kRange) &&
@@ -83,6 +85,26 @@ void EventParser::AddEvent(int64_t start_ns, int64_t duration_ns, uint64_t posit
     part_.has_nanoseconds = start_ns % 1000 != 0 || std::max<int64_t>(duration_ns, 0) % 1000 != 0;
   }
   AddSideRows(event, index);
+}
+
+void EventParser::AddEdge(int64_t time_ns, uint64_t position) {
+  RangeEdge edge;
+  edge.time_ns = time_ns;
+  edge.position = position;
+  if (fields_.phase == "B") {
+    edge.event = static_cast<uint32_t>(part_.events.size());
+    AddEvent(time_ns, trace::kUnfinished, position, EventKind::kRange);
+    edge.track = part_.events[edge.event].track;
+    edge.name = part_.events[edge.event].name;
+  } else {
+    const Category* const category = fields_.category;
+    edge.track = TrackOf(fields_.pid, fields_.tid, category != nullptr && category->is_gpu);
+    edge.name = NameOf(fields_.name);
+    edge.correlation = IdOf(fields_.correlation);
+    edge.external_id = IdOf(fields_.external_id);
+    part_.has_nanoseconds = part_.has_nanoseconds || time_ns % 1000 != 0;
+  }
+  part_.edges.push_back(edge);
 }
 
 void EventParser::AddSideRows(const trace::Event& event, uint32_t index) {
@@ -193,19 +215,8 @@ void EventParser::Parse(std::string_view element, uint64_t position) {
     case 'I':
       return AddEvent(*time_ns, 0, position);
     case 'B':
-    case 'E': {
-      const Category* const category = fields_.category;
-      RangeEdge edge;
-      edge.time_ns = *time_ns;
-      edge.position = position;
-      edge.track = TrackOf(fields_.pid, fields_.tid, category != nullptr && category->is_gpu);
-      edge.name = NameOf(fields_.name);
-      edge.kind = category != nullptr ? category->kind : EventKind::kRange;
-      edge.is_begin = phase == 'B';
-      part_.has_nanoseconds = part_.has_nanoseconds || edge.time_ns % 1000 != 0;
-      part_.edges.push_back(edge);
-      return;
-    }
+    case 'E':
+      return AddEdge(*time_ns, position);
     case 'C':
       // One without a number says nothing.
       if (!AddCounters(*time_ns)) Lose(EventLoss::kMissingField, position);

@@ -32,14 +32,17 @@ struct Naming {
   std::string value;
 };
 
-// A "B" or "E" event, to be matched over the whole file.
+// A "B" or "E" event, to be matched over the whole file. What an "E" says of ids counts where its
+// "B" says nothing.
 struct RangeEdge {
   int64_t time_ns = 0;
   uint64_t position = 0;
+  uint64_t correlation = trace::kNoCorrelation;
+  uint64_t external_id = trace::kNoCorrelation;
+  uint32_t event = trace::kNoEvent;  // that a "B" has begun
   uint32_t track = 0;
   uint32_t name = 0;
-  trace::EventKind kind = trace::EventKind::kOther;
-  bool is_begin = false;
+  bool is_begin() const { return event != trace::kNoEvent; }
 };
 
 enum class EventLoss {
@@ -82,7 +85,10 @@ class EventParser {
   void Parse(std::string_view element, uint64_t position);
 
  private:
-  void AddEvent(int64_t start_ns, int64_t duration_ns, uint64_t position);
+  // `unknown`: what an event of no known category is.
+  void AddEvent(int64_t start_ns, int64_t duration_ns, uint64_t position,
+                trace::EventKind unknown = trace::EventKind::kOther);
+  void AddEdge(int64_t time_ns, uint64_t position);
   void AddSideRows(const trace::Event& event, uint32_t index);
   // Whether there was one.
   bool AddCounters(int64_t time_ns);

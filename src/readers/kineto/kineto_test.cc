@@ -69,6 +69,55 @@ TEST_F(Kineto, BeginAndEndAreOneEvent) {
   EXPECT_EQ(store_.Lost("unmatched_edge"), 1);
 }
 
+TEST_F(Kineto, ArgumentsOfEdgesAreNotLost) {
+  const SourceReport report = Ingest(
+      R"([{"ph":"B","cat":"cpu_op","name":"nccl:all_reduce","pid":1,"tid":1,"ts":10,"args":{"External id":5,"Collective name":"allreduce","Group size":8}},
+          {"ph":"B","cat":"cpu_op","name":"lost","pid":1,"tid":2,"ts":10,"args":{"External id":6,"Collective name":"x"}},
+          {"ph":"B","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":11},
+          {"ph":"E","pid":1,"tid":1,"ts":12,"args":{"External id":7.0}},{"ph":"E","pid":1,"tid":1,"ts":20}])");
+  EXPECT_EQ(
+      store_.Rows("SELECT name, kind, duration_ns, external_id FROM events ORDER BY start_ns"),
+      (Strings{"nccl:all_reduce|communication|10000|5", "b|operator|1000|7"}));
+  EXPECT_EQ(
+      store_.Rows(
+          "SELECT e.name, c.collective, c.group_size FROM events e JOIN communication_event c "
+          "ON c.event = e.event"),
+      Strings{"nccl:all_reduce|allreduce|8"});
+  EXPECT_EQ(report.records, 5U);
+  EXPECT_EQ(store_.Lost("unmatched_edge"), 1);
+}
+
+TEST_F(Kineto, AnEdgePairOfALifetimeIsLost) {
+  const SourceReport report = Ingest(
+      R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":-4e15},{"ph":"E","pid":1,"tid":1,"ts":4e15},
+          {"ph":"X","name":"x","pid":1,"tid":1,"ts":1,"dur":1}])");
+  EXPECT_EQ(Times(), Strings{"x|1000|1000"});
+  EXPECT_EQ(report.records, 3U);
+  EXPECT_EQ(store_.Lost("invalid_time"), 2);
+}
+
+TEST_F(Kineto, AWholeNumberMayBeWrittenAsAReal) {
+  Ingest(kHead + Event("a", "1.5", "1", R"(,"args":{"External id":5.0})") +
+         R"(],"baseTimeNanoseconds":1711964646000000000.0})");
+  EXPECT_EQ(store_.Rows("SELECT start_ns, external_id FROM events"),
+            Strings{"1711964646000001500|5"});
+  EXPECT_EQ(store_.Lost("invalid_base_time"), 0);
+}
+
+TEST_F(Kineto, ATimeBaseThatCannotBeReadIsSaid) {
+  Ingest(kHead + Event("a", "1.5", "1") + R"(],"baseTimeNanoseconds":"yesterday"})");
+  EXPECT_EQ(Times(), Strings{"a|1500|1000"});
+  EXPECT_EQ(store_.Lost("invalid_base_time"), 1);
+}
+
+TEST_F(Kineto, AnOddGridCostsNoEvent) {
+  const SourceReport report = Ingest(
+      std::string(kHead) +
+      R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":2,"dur":2,"args":{"correlation":5,"grid":[1,[2],3],"block":"all"}}]})");
+  EXPECT_EQ(report.records, 1U);
+  EXPECT_EQ(Times(), Strings{"k|2000|2000"});
+}
+
 // One range begins when another ends, and stands before that end in the file.
 TEST_F(Kineto, NamesTellEdgesOfOneTimeApart) {
   Ingest(

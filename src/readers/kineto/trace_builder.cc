@@ -116,8 +116,12 @@ void Builder::Join(std::vector<TracePart>& parts) {
     renumber(parts[i].counters, &trace::CounterValue::name);
     renumber(parts[i].edges, &RangeEdge::name);
   });
-  trace::JoinRows(rows, data_);
-  for (TracePart& part : parts) {
+  const std::vector<trace::MovedEvents> moved = trace::JoinRows(rows, data_);
+  for (size_t part_number = 0; part_number < parts.size(); ++part_number) {
+    TracePart& part = parts[part_number];
+    for (RangeEdge& edge : part.edges) {
+      if (edge.is_begin()) edge.event = moved[part_number].IndexOf(edge.event);
+    }
     has_nanoseconds_ = has_nanoseconds_ || part.has_nanoseconds;
     edges_.insert(edges_.end(), part.edges.begin(), part.edges.end());
     namings_.insert(namings_.end(), part.namings.begin(), part.namings.end());
@@ -143,21 +147,29 @@ void Builder::MatchEdges() {
     return std::tie(a.track, a.time_ns, a.position) < std::tie(b.track, b.time_ns, b.position);
   });
   std::vector<const RangeEdge*> open;
-  const auto lose = [&](const RangeEdge& edge) {
-    losses_[static_cast<size_t>(EventLoss::kUnmatchedEdge)].Add(edge.position);
+  std::vector<uint32_t> doomed;
+  const auto count = [&](EventLoss loss, uint64_t position) {
+    losses_[static_cast<size_t>(loss)].Add(position);
+  };
+  const auto lose = [&](EventLoss loss, uint32_t index) {
+    const Event& event = data_.events[index];
+    count(loss, event.position);
+    --track_events_[event.track];
+    track_work_[event.track] -= event.kind != trace::EventKind::kOther ? 1 : 0;
+    doomed.push_back(index);
   };
   const auto close_track = [&] {
-    for (const RangeEdge* edge : open) lose(*edge);
+    for (const RangeEdge* edge : open) lose(EventLoss::kUnmatchedEdge, edge->event);
     open.clear();
   };
   const RangeEdge* previous = nullptr;
   for (const RangeEdge& edge : edges_) {
     if (previous != nullptr && previous->track != edge.track) close_track();
     previous = &edge;
-    if (edge.is_begin) {
+    if (edge.is_begin()) {
       open.push_back(&edge);
     } else if (open.empty()) {
-      lose(edge);
+      count(EventLoss::kUnmatchedEdge, edge.position);
     } else {
       auto closed = open.end() - 1;
       const bool has_name = !data_.names[edge.name].empty();
@@ -166,22 +178,20 @@ void Builder::MatchEdges() {
         --closed;
       }
       if ((*closed)->name != edge.name) closed = open.end() - 1;
-      const RangeEdge& begin = **closed;
-      Event event;
-      event.start_ns = begin.time_ns;
-      event.duration_ns = edge.time_ns - begin.time_ns;
-      event.position = static_cast<uint32_t>(begin.position);
-      event.track = begin.track;
-      event.name = begin.name;
-      event.kind = begin.kind;
-      data_.events.push_back(event);
-      ++track_events_[event.track];
-      track_work_[event.track] += event.kind != trace::EventKind::kOther ? 1 : 0;
+      Event& event = data_.events[(*closed)->event];
+      event.duration_ns = edge.time_ns - event.start_ns;
+      if (!trace::IsPlausible(event.start_ns, event.duration_ns)) {
+        lose(EventLoss::kInvalidTime, (*closed)->event);
+        count(EventLoss::kInvalidTime, edge.position);
+      }
+      if (event.correlation == trace::kNoCorrelation) event.correlation = edge.correlation;
+      if (event.external_id == trace::kNoCorrelation) event.external_id = edge.external_id;
       open.erase(closed);
     }
   }
   close_track();
   edges_ = {};
+  Remove(doomed);
 }
 
 // GPU work belongs to the process that called for it: the one with the most calls and operators.
@@ -392,6 +402,8 @@ BuiltTrace Builder::Build(std::vector<TracePart> parts, std::string_view json,
   // parent.
   built.tolerance_ns = has_nanoseconds_ ? 1 : 1000;
   if (members.base_ns) ApplyBase(*members.base_ns);
+  if (!members.invalid_base.empty())
+    data_.losses.push_back({"invalid_base_time", "note", 1, 0, members.invalid_base});
   built.order = OrderWithoutDuplicates();
   AddLosses();
   data_.rank = members.rank;

@@ -35,11 +35,13 @@ TraceMembers ReadTraceMembers(std::string_view json) {
     if (key == "distributedInfo") {
       ReadDistributedInfo(cursor, members);
     } else if (cursor.Peek() == '{' || cursor.Peek() == '[') {
+      if (key == "baseTimeNanoseconds") members.invalid_base = "not a number";
       if (!cursor.SkipValue()) break;
     } else if (!cursor.Scalar(text)) {
       break;
     } else if (key == "baseTimeNanoseconds") {
-      members.base_ns = NumberOf<int64_t>(text);
+      members.base_ns = WholeNumberOf<int64_t>(text);
+      if (!members.base_ns) members.invalid_base = Unescaped(text);
     } else if (key == "schemaVersion") {
       members.schema_version = Unescaped(text);
     } else if (key == "cupti_version" || key == "roctracer_version") {

@@ -24,24 +24,16 @@ const char* TrackKindName(TrackKind kind) {
 }
 
 // First the full chunks of all parts, which need not be copied, then what is behind them.
-void JoinRows(std::span<TraceRows* const> parts, TraceRows& whole) {
-  struct Moved {
-    size_t full = 0;  // events in full chunks
-    size_t first_full = 0;
-  };
-  std::vector<Moved> moved;
+std::vector<MovedEvents> JoinRows(std::span<TraceRows* const> parts, TraceRows& whole) {
+  std::vector<MovedEvents> moved;
   for (TraceRows* const part : parts) {
     const size_t before = part->events.size();
-    const size_t first = whole.events.size();
+    const auto first = static_cast<uint32_t>(whole.events.size());
     whole.events.TakeFullChunks(part->events);
-    moved.push_back({before - part->events.size(), first});
+    moved.push_back({static_cast<uint32_t>(before - part->events.size()), first, 0});
   }
   for (size_t i = 0; i < parts.size(); ++i) {
-    const auto [full, first_full] = moved[i];
-    const size_t first_behind = whole.events.size();
-    const auto index_of = [&](uint32_t event) {
-      return static_cast<uint32_t>(event < full ? first_full + event : first_behind + event - full);
-    };
+    moved[i].first_other = static_cast<uint32_t>(whole.events.size());
     const auto move_rows = [](auto& from, auto& to, const auto& change) {
       for (auto& row : from) {
         change(row);
@@ -50,19 +42,20 @@ void JoinRows(std::span<TraceRows* const> parts, TraceRows& whole) {
       from = {};
     };
     const auto unchanged = [](const auto&) {};
-    const auto of_event = [&](auto& row) { row.event = index_of(row.event); };
+    const auto of_event = [&](auto& row) { row.event = moved[i].IndexOf(row.event); };
     TraceRows& part = *parts[i];
     move_rows(part.events, whole.events, unchanged);
     move_rows(part.launches, whole.launches, of_event);
     move_rows(part.memory, whole.memory, of_event);
     move_rows(part.communications, whole.communications, of_event);
     move_rows(part.waits, whole.waits, [&](StreamWait& wait) {
-      wait.event = index_of(wait.event);
-      if (wait.recorded != kNoEvent) wait.recorded = index_of(wait.recorded);
+      wait.event = moved[i].IndexOf(wait.event);
+      if (wait.recorded != kNoEvent) wait.recorded = moved[i].IndexOf(wait.recorded);
     });
     move_rows(part.flows, whole.flows, unchanged);
     move_rows(part.counters, whole.counters, unchanged);
   }
+  return moved;
 }
 
 uint64_t TraceData::LostRecords() const {

@@ -150,9 +150,20 @@ struct TraceRows {
   ChunkedVector<CounterValue> counters;
 };
 
+// Where a part's events are in the whole.
+struct MovedEvents {
+  uint32_t full = 0;  // so many of the first lie from first_full on, the others from first_other on
+  uint32_t first_full = 0;
+  uint32_t first_other = 0;
+  uint32_t IndexOf(uint32_t event) const {
+    return event < full ? first_full + event : first_other + event - full;
+  }
+};
+
 // Moves the rows of the parts behind each other; leaves the parts empty. Numbers of tracks and
-// names must be those of the whole already, indexes of events those of their part.
-void JoinRows(std::span<TraceRows* const> parts, TraceRows& whole);
+// names must be those of the whole already, indexes of events those of their part. Returns, by
+// part, where its events are now.
+std::vector<MovedEvents> JoinRows(std::span<TraceRows* const> parts, TraceRows& whole);
 
 struct TraceData : TraceRows {
   std::vector<Process> processes;
