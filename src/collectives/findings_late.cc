@@ -64,9 +64,7 @@ class LaneSearch {
     std::vector<double> least(matched.least_us.begin(), matched.least_us.end());
     material_us_ = std::max(kLeastMarginUs, kLeastShare * MedianOf(least));
     counts_.assign(matched.size(), true);
-    unseen_ =
-        static_cast<int64_t>(lane_.series.size()) < data.communicators[lane_.communicator].n_ranks;
-    if (unseen_) FindNextGroup();
+    FindUsualSecond();
   }
 
   // The clearest first: where its record is lost, the next to last looks like the last one, so that
@@ -88,24 +86,32 @@ class LaneSearch {
   }
 
  private:
+  bool MissesRanks(size_t operation) const {
+    return matched_.present[operation] < data_.communicators[lane_.communicator].n_ranks;
+  }
+
   // Ranks come in twos where they come out of smaller communicators, with next to no margin between
-  // them. Where one of the two left no records, the other is last alone twice as often as the rest,
-  // and its margin is that of a group to the next.
-  void FindNextGroup() {
+  // them. Where the record of one of the two is missing, the other is last alone twice as often as
+  // the rest, and its margin is that of a group to the next.
+  void FindUsualSecond() {
     constexpr float kTogetherUs = 2;
     constexpr float kTogether = 1.03F;
-    next_group_us_ = matched_.most_us;
+    usual_second_us_ = matched_.second_us;
+    for (size_t i = 0; i < matched_.size(); ++i) {
+      if (MissesRanks(i)) usual_second_us_[i] = matched_.most_us[i];
+    }
     for (const SeriesData& series : lane_.series) {
       const auto own = data_.Sequences(series);
       const auto times = data_.Times(series);
       size_t at = 0;
       for (size_t i = 0; i < matched_.size(); ++i) {
+        if (!MissesRanks(i)) continue;
         while (at < own.size() && own[at] < matched_.sequence[i]) ++at;
         if (at == own.size()) break;
         const auto time = static_cast<float>(times[at]);
         if (own[at] == matched_.sequence[i] &&
             time > kTogether * matched_.least_us[i] + kTogetherUs) {
-          next_group_us_[i] = std::min(next_group_us_[i], time);
+          usual_second_us_[i] = std::min(usual_second_us_[i], time);
         }
       }
     }
@@ -171,9 +177,8 @@ class LaneSearch {
   // window, and margins are what they are elsewhere.
   LateCandidate Test(uint16_t slot, size_t recorded, std::span<const Hit> hits,
                      size_t hits_outside) const {
-    const MarginModel model = ModelOutside(
-        matched_, unseen_ ? std::span<const float>(next_group_us_) : matched_.second_us,
-        hits.front().operation, hits.back().operation);
+    const MarginModel model =
+        ModelOutside(matched_, usual_second_us_, hits.front().operation, hits.back().operation);
     LateCandidate candidate;
     candidate.lane = index_;
     candidate.member = lane_.series[slot].member;
@@ -187,7 +192,7 @@ class LaneSearch {
     for (const Hit& hit : hits) {
       const double ranks = matched_.present[hit.operation];
       const double usual = (static_cast<double>(hits_outside) + 1) / (outside + ranks);
-      const double share = std::max(usual, (unseen_ ? 2.0 : 1.0) / ranks);
+      const double share = std::max(usual, (MissesRanks(hit.operation) ? 2.0 : 1.0) / ranks);
       candidate.log_p += model.LogTail(hit.margin_us) + std::log(std::min(1.0, share));
       margins.push_back(hit.margin_us);
       least.push_back(matched_.least_us[hit.operation]);
@@ -211,9 +216,9 @@ class LaneSearch {
   const Lane& lane_;
   const MatchedLane& matched_;
   double material_us_ = 0;
-  bool unseen_ = false;               // some ranks left no records
-  std::vector<float> next_group_us_;  // by operation; where some are unseen
-  std::vector<bool> counts_;          // of operations
+  // By operation: the second shortest time, or that of the next group where ranks are missing.
+  std::vector<float> usual_second_us_;
+  std::vector<bool> counts_;  // of operations
 };
 
 // What each operation of a communicator says of a rank is little where records are lost; together

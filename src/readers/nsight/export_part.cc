@@ -40,7 +40,7 @@ const std::string& ExportTexts::StringOf(int64_t id) const {
   return found == strings.end() ? kUnknown : found->second;
 }
 
-std::string PartReader::TextOf(const SqliteRow& row, int text, int text_id) const {
+std::string PartReader::TextOf(const SqliteRow& row, size_t text, size_t text_id) const {
   return row.IsNull(text) ? texts_.StringOf(row.Integer(text_id, -1)) : std::string(row.Text(text));
 }
 
@@ -69,7 +69,7 @@ uint32_t PartReader::ThreadOf(uint64_t global_tid) {
 }
 
 // Sets the time; false, and a counted loss, where it makes no sense.
-bool PartReader::SetTime(const SqliteRow& row, int start, int end, Event& event) {
+bool PartReader::SetTime(const SqliteRow& row, size_t start, size_t end, Event& event) {
   const int64_t from = row.Integer(start);
   int64_t moved = 0;
   if (!row.IsInteger(start) || __builtin_add_overflow(from, texts_.session_start_ns, &moved) ||
@@ -201,7 +201,7 @@ void PartReader::ReadKernels(const Piece& piece) {
          event.name = NumberOfString(row.IsNull(7) ? row.Integer(8, -1) : row.Integer(7), false);
          trace::KernelLaunch launch;
          launch.event = NextEvent();
-         for (int i = 0; i < 3; ++i) {
+         for (size_t i = 0; i < 3; ++i) {
            launch.grid[i] = static_cast<uint32_t>(row.Integer(9 + i));
            launch.block[i] = static_cast<uint32_t>(row.Integer(12 + i));
          }
@@ -234,7 +234,7 @@ void PartReader::ReadMemory(const std::string& table, const Piece& piece) {
 }
 
 // eventSyncId tells records of the same event apart; `column` is that of eventId.
-PartReader::RecordedKey PartReader::RecordKey(const SqliteRow& row, int column) {
+PartReader::RecordedKey PartReader::RecordKey(const SqliteRow& row, size_t column) {
   return {GlobalPidOf(static_cast<uint64_t>(row.Integer(6))), row.Integer(column),
           row.Integer(column + 1)};
 }

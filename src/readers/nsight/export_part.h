@@ -81,14 +81,14 @@ class PartReader {
   void Read(const std::string& table, const std::vector<std::string>& columns, const Piece& piece,
             const std::function<void(const SqliteRow&)>& on_row);
   void AddNvtx(const SqliteRow& row);
-  bool SetTime(const SqliteRow& row, int start, int end, trace::Event& event);
+  bool SetTime(const SqliteRow& row, size_t start, size_t end, trace::Event& event);
   bool SetGpuWork(const SqliteRow& row, trace::EventKind kind, trace::Event& event);
   bool Lose(const std::string& kind, const std::string& detail = {});
-  std::string TextOf(const SqliteRow& row, int text, int text_id) const;
+  std::string TextOf(const SqliteRow& row, size_t text, size_t text_id) const;
   uint32_t NumberOfString(int64_t id, bool is_call);
   uint32_t TrackOf(const TrackKey& key);
   uint32_t ThreadOf(uint64_t global_tid);
-  static RecordedKey RecordKey(const SqliteRow& row, int column);
+  static RecordedKey RecordKey(const SqliteRow& row, size_t column);
   uint32_t NextEvent() const { return static_cast<uint32_t>(part_.events.size()); }
 
   SqliteFile& file_;

@@ -13,30 +13,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "readers/nsight/sqlite_pages.h"
 
 struct sqlite3;
-struct sqlite3_stmt;
 
 namespace telltale::nsight {
-
-// The row that a scan is at. Columns are those asked for, by their place; one that the table lacks
-// reads as NULL.
-class SqliteRow {
- public:
-  explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
-  bool IsNull(int column) const;
-  bool IsInteger(int column) const;
-  int64_t Integer(int column, int64_t if_null = 0) const;
-  std::string_view Text(int column) const;  // until the next row
-
- private:
-  sqlite3_stmt* statement_;
-};
-
-struct RowidRange {
-  int64_t first = 0;
-  int64_t last = 0;
-};
 
 class SqliteFile {
  public:
@@ -54,16 +35,23 @@ class SqliteFile {
   // By which a table can be read in pieces; none if it is empty, or has no row ids.
   std::optional<RowidRange> RowidsOf(const std::string& table) const;
   // Every row of a table, or of a piece of it, in its order; nothing if there is no such table.
-  // `rows_read` tells how many came before an error.
+  // `rows_read` tells how many came before an error. From the pages where that can be done.
   Status Scan(const std::string& table, const std::vector<std::string>& columns,
               const std::function<void(const SqliteRow&)>& on_row, uint64_t* rows_read = nullptr,
               std::optional<RowidRange> piece = {});
+  // The same by SQLite alone.
+  Status ScanBySql(const std::string& table, const std::vector<std::string>& columns,
+                   const std::function<void(const SqliteRow&)>& on_row,
+                   std::optional<RowidRange> piece = {}) const;
 
  private:
   SqliteFile(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+  std::optional<TableLayout> LayoutOf(const std::string& table,
+                                      const std::vector<std::string>& columns) const;
   sqlite3* handle_;
   std::string path_;
   std::vector<std::string> tables_;
+  std::unique_ptr<SqlitePages> pages_;
 };
 
 }  // namespace telltale::nsight
