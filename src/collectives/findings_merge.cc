@@ -123,14 +123,10 @@ class LateMerger {
     constexpr double kUneven = 0.4;
     // Later than what varies can make it, over all operations since they last met.
     constexpr double kFar = 4;
-    constexpr size_t kEnough = 8;  // to know how a margin varies
     const uint32_t entity = EntityOf(candidate);
     for (const JitterCandidate& jitter : jitter_) {
       if (!Overlap(jitter, candidate)) continue;
-      // What comes of it varies at least as much.
-      if (candidate.hits >= kEnough &&
-          candidate.spread * candidate.margin_us < jitter.spread_us / 2)
-        continue;
+      if (IsEvenBeside(candidate, jitter)) continue;
       const uint32_t where = data_.lanes[jitter.lane].communicator;
       const double between = OperationsBetween(jitter.entity, where, candidate);
       const double reach_us = kFar * std::sqrt(between) * jitter.spread_us;
@@ -150,6 +146,13 @@ class LateMerger {
       }
     }
     return false;
+  }
+
+  // Whether it is late nearly each time, and varies much less than what comes of the jitter would.
+  static bool IsEvenBeside(const LateCandidate& candidate, const JitterCandidate& jitter) {
+    constexpr size_t kEnough = 8;  // to know how a margin varies
+    return candidate.hits >= kEnough && 4 * candidate.misses <= candidate.hits &&
+           candidate.spread * candidate.margin_us < jitter.spread_us / 4;
   }
 
   // Whether others of a communicator are in the candidate's too.

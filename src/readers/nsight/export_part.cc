@@ -175,7 +175,7 @@ void PartReader::ReadCalls(const std::string& table, const Piece& piece) {
          event.kind =
              row.Integer(2) == 1 || is_driver_table ? EventKind::kDriver : EventKind::kRuntime;
          event.name = NumberOfString(row.Integer(5, -1), true);
-         if (!row.IsNull(4)) event.correlation = static_cast<uint64_t>(row.Integer(4));
+         if (row.IsInteger(4)) event.correlation = static_cast<uint64_t>(row.Integer(4));
          part_.events.push_back(event);
          if (row.Integer(6) != 0) ++part_.failed_calls;
        });
@@ -186,7 +186,7 @@ bool PartReader::SetGpuWork(const SqliteRow& row, EventKind kind, Event& event) 
   event.kind = kind;
   event.track = TrackOf({GlobalPidOf(static_cast<uint64_t>(row.Integer(6))), TrackKind::kStream,
                          row.Integer(2, -1), row.Integer(3, -1), row.Integer(4, -1)});
-  if (!row.IsNull(5)) event.correlation = static_cast<uint64_t>(row.Integer(5));
+  if (row.IsInteger(5)) event.correlation = static_cast<uint64_t>(row.Integer(5));
   return true;
 }
 

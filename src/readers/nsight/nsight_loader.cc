@@ -89,8 +89,11 @@ class Loader {
       }
     }));
     if (normalised) return {};
-    return file_.Scan("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},
-                      [&](const SqliteRow& row) { texts_.session_start_ns = row.Integer(0); });
+    has_start_ = false;
+    return file_.Scan("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, [&](const SqliteRow& row) {
+      has_start_ = has_start_ || row.IsInteger(0);
+      texts_.session_start_ns = row.Integer(0);
+    });
   }
 
   // Positions count the rows of the tables in this order.
@@ -254,6 +257,7 @@ class Loader {
       if (count > 0) data_.losses.push_back({kind, "note", count, 0, detail});
     };
     note("unfinished_event", unfinished_, "");
+    note("no_session_start", has_start_ ? 0 : 1, "the table TARGET_INFO_SESSION_START_TIME");
     note("failed_call", failed_calls_,
          "CUDA calls that returned an error (also cudaErrorNotReady)");
     note("graph_without_kernels", graphs_,
@@ -280,6 +284,7 @@ class Loader {
   std::map<std::pair<std::string, std::string>, ExportPart::LossCount> losses_;
   std::map<std::string, uint64_t> diagnostics_;
   std::string damaged_;
+  bool has_start_ = true;  // of the session, or needs none
   uint64_t unfinished_ = 0;
   uint64_t failed_calls_ = 0;
   uint64_t graphs_ = 0;

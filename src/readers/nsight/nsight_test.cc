@@ -266,7 +266,7 @@ TEST_F(Nsight, PiecesComeOutAsReadByOneThread) {
   };
   EXPECT_EQ(rows_of(1), (Strings{"0 NCCL:first 1 communication", "1 NCCL:second 1 communication",
                                  "3 third 2 range", "5 poll 1 other", "6 poll 1 other",
-                                 "1 invalid_time at 2"}));
+                                 "1 invalid_time at 2", "1 no_session_start at 0"}));
   EXPECT_EQ(rows_of(3), rows_of(1));
 }
 
@@ -285,6 +285,7 @@ TEST_F(Nsight, AddsTheSessionStartUnlessTimesAreUtc) {
            "b.sqlite")});
   EXPECT_EQ(store_.Rows("SELECT start_ns FROM events ORDER BY 1"),
             (Strings{"5", "1700000000000000005"}));
+  EXPECT_EQ(store_.Lost("no_session_start"), 0);
 }
 
 TEST_F(Nsight, CountsWhatItDoesNotRead) {

@@ -69,9 +69,12 @@ class Statement {
         return;
       default: {
         value.kind = Kind::kText;
-        const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(handle_, column));
+        const void* const bytes = sqlite3_column_type(handle_, column) == SQLITE_BLOB
+                                      ? sqlite3_column_blob(handle_, column)
+                                      : sqlite3_column_text(handle_, column);
         const auto count = static_cast<size_t>(sqlite3_column_bytes(handle_, column));
-        value.text = bytes == nullptr ? std::string_view() : std::string_view(bytes, count);
+        value.text = bytes == nullptr ? std::string_view()
+                                      : std::string_view(static_cast<const char*>(bytes), count);
       }
     }
   }

@@ -20,6 +20,7 @@ std::string_view LossEffect(std::string_view kind) {
       {"text_behind_trace", "what follows the first trace in the file was not read"},
       {"cut_file", "the profile ends before its time: times and counts are too low"},
       {"broken_members", "time base and rank may be missing: times may be relative"},
+      {"no_session_start", "times count from the start of the session, not from 1970"},
       {"invalid_base_time", "what times are relative to cannot be read: they are as in the file"},
       {"damaged_file", "what lies behind the damage is missing"},
       {"gpu_work_without_launch",
