@@ -151,7 +151,7 @@ class PlaceSearch {
   }
 
   bool MayComeAfter(const SlowCause& cause, const SlowCause& other) const {
-    constexpr double kMostOfAdded = 1.5;
+    constexpr double kMostOfAdded = 3;  // of a transfer, by the clearest ones
     constexpr double kNear = 0.1;
     if (other.communicator < 0 || other.communicator == cause.communicator ||
         !(other.log_p < cause.log_p) || cause.first_progress > other.last_progress + kNear ||

@@ -18,6 +18,8 @@ struct Visit {
   duckdb_value zero = duckdb_create_uint8(0);
   std::mutex mutex;
   std::vector<std::thread::id> workers;
+  // That what workers wrote is seen behind the scan, whatever DuckDB's threads share.
+  std::atomic<uint64_t> chunks = 0;
 
   Visit() = default;
   Visit(const Visit&) = delete;
@@ -53,6 +55,7 @@ void Take(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_vector resu
   } catch (const std::exception& error) {
     duckdb_scalar_function_set_error(info, error.what());
   }
+  visit.chunks.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace
@@ -89,8 +92,10 @@ Status VisitColumns(Connection& connection, const std::string& table, const std:
   const duckdb_state registered = duckdb_register_scalar_function(connection.handle(), function);
   duckdb_destroy_scalar_function(&function);
   if (registered == DuckDBError) return Fail("DuckDB does not take a scalar function");
-  return connection.Run(fmt::format("SELECT max({}({})) FROM {}{}{}", name, list, table,
-                                    where.empty() ? "" : " WHERE ", where));
+  Status status = connection.Run(fmt::format("SELECT max({}({})) FROM {}{}{}", name, list, table,
+                                             where.empty() ? "" : " WHERE ", where));
+  (void)visit.chunks.load(std::memory_order_acquire);
+  return status;
 }
 
 }  // namespace telltale

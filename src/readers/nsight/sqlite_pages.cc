@@ -178,7 +178,7 @@ class SqlitePages::TableScan {
     if (type == kLeafTable) return VisitLeaf(page);
     if (type != kInteriorTable) return Damaged("a page is not of a table");
     ++depth_;
-    const Status status = VisitInterior(page);
+    Status status = VisitInterior(page);
     --depth_;
     return status;
   }
