@@ -188,6 +188,22 @@ double LogWindows(size_t bins) {
 
 Excess ExcessIn(const SlowUnit& unit, double first_progress, double last_progress);
 
+// Where records are lost, the last rank may be missing in all operations of some bins. Those that
+// wait for it wait unevenly.
+bool MayBeWaiting(const SlowUnit& unit, const SlowStretch& stretch, const Excess& excess) {
+  constexpr double kUneven = 0.1;
+  const double clear = std::log(1.6);
+  if (stretch.excess < kLeastIfLossy || excess.bins < kFewestOperations) return true;
+  if (excess.operations >= 2 * kFewestOperations) return false;
+  const auto is_even = [&](const Bin& bin) {
+    return std::abs(bin.excess - stretch.excess) < kUneven * stretch.excess;
+  };
+  const auto first = unit.bins.begin() + static_cast<std::ptrdiff_t>(stretch.first_bin);
+  const auto end = unit.bins.begin() + static_cast<std::ptrdiff_t>(stretch.last_bin) + 1;
+  return excess.operations <= kFewestOperations || stretch.excess < clear ||
+         !std::all_of(first, end, is_even);
+}
+
 // The stretch of a unit that is slowest, not tested yet; without operations if there is none.
 SlowStretch SlowestStretch(const SlowUnit& unit) {
   SlowStretch stretch;
@@ -213,11 +229,7 @@ SlowStretch SlowestStretch(const SlowUnit& unit) {
   stretch.excess = excess.mean;
   if (stretch.excess < kLeastExcess || excess.operations < kFewestOperations) return stretch;
   if (std::expm1(stretch.excess) * std::exp(unit.reference) < kLeastAddedUs) return stretch;
-  // The last rank may be missing in all operations of some bins.
-  if (unit.lossy && (stretch.excess < kLeastIfLossy || excess.bins < kFewestOperations ||
-                     excess.operations < 2 * kFewestOperations)) {
-    return stretch;
-  }
+  if (unit.lossy && MayBeWaiting(unit, stretch, excess)) return stretch;
   stretch.operations = excess.operations;
   // Operations follow each other on the same link, so that not all of them count.
   constexpr double kMostCounted = 64;

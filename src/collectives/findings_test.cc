@@ -353,7 +353,8 @@ TEST(Findings, VictimsWithFewRecordsAreNotNamed) {
   struct Job {
     uint64_t seed, number;
   };
-  constexpr Job kJobs[] = {{41, 163}, {41, 286}, {51, 24}, {61, 35}, {71, 175}, {81, 204}};
+  constexpr Job kJobs[] = {{41, 163}, {41, 286}, {51, 24}, {61, 35},
+                           {71, 175}, {81, 204}, {91, 31}, {91, 98}};
   const test::TempFolder folder;
   for (const Job& job : kJobs) {
     ExpectAllRight(test::MakeCampaign(job.number, job.seed, 512), folder);
