@@ -51,7 +51,7 @@ CREATE TABLE event (
   parent_basis UINTEGER USING COMPRESSION bitpacking,
   correlation BIGINT USING COMPRESSION bitpacking,
   external_id BIGINT USING COMPRESSION bitpacking,
-  position BIGINT USING COMPRESSION bitpacking);
+  position UINTEGER USING COMPRESSION bitpacking);
 COMMENT ON TABLE event IS 'An interval or instant on a track; read it through the view events';
 COMMENT ON COLUMN event.event IS 'source * 2^32 + number by track and start';
 COMMENT ON COLUMN event.duration_ns IS '-1 where the end was not recorded';
@@ -60,19 +60,6 @@ COMMENT ON COLUMN event.parent_basis IS '0 no parent, 1 nesting on its track, 2 
 COMMENT ON COLUMN event.correlation IS 'correlation id, unique within a process; -1 for none';
 COMMENT ON COLUMN event.external_id IS 'PyTorch''s number of the operator: External id (Kineto) or op_id (its NVTX ranges); -1 for none';
 COMMENT ON COLUMN event.position IS 'number of the record in the source, from 0';
-
-CREATE TABLE kernel_launch (
-  event BIGINT,
-  grid_x UINTEGER,
-  grid_y UINTEGER,
-  grid_z UINTEGER,
-  block_x UINTEGER,
-  block_y UINTEGER,
-  block_z UINTEGER,
-  registers_per_thread UINTEGER,
-  shared_memory_bytes UINTEGER,
-  graph_node BIGINT);
-COMMENT ON TABLE kernel_launch IS 'With what a kernel was launched; graph_node -1 for none';
 
 CREATE TABLE memory_operation (
   event BIGINT,

@@ -55,11 +55,13 @@ class ChunkedVector {
   template <typename Rows, typename Row>
   class Iterator {
    public:
+    // NOLINTBEGIN(readability-identifier-naming): the standard library asks for these names
     using iterator_category = std::forward_iterator_tag;
     using value_type = T;
     using difference_type = std::ptrdiff_t;
     using pointer = Row*;
     using reference = Row&;
+    // NOLINTEND(readability-identifier-naming)
     Iterator() = default;
     Iterator(Rows* rows, size_t at) : rows_(rows), at_(at) {}
     Row& operator*() const { return (*rows_)[at_]; }

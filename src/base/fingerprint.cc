@@ -35,7 +35,7 @@ std::string Fingerprint::Finish() {
 Result<std::string> FingerprintOfFile(const std::string& path, uint64_t size) {
   TELLTALE_ASSIGN(std::unique_ptr<ByteStream> stream, OpenFileAt(path, 0));
   Fingerprint fingerprint;
-  std::vector<char> buffer(size_t{1} << 20);
+  std::vector<char> buffer(size_t{1} << 17);  // stays in the cache
   while (size > 0) {
     const size_t ask = std::min<uint64_t>(buffer.size(), size);
     TELLTALE_ASSIGN(const size_t got, stream->Read(std::span(buffer).first(ask)));

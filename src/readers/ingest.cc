@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "readers/find_files.h"
+#include "store/early_write_out.h"
 
 namespace telltale {
 namespace {
@@ -355,7 +356,10 @@ Result<IngestReport> Ingester::Run() {
   TELLTALE_TRY(LoadKnown());
   TELLTALE_TRY(FindCopies());
   Status status = FindRuns();
-  if (status) status = IngestAll();
+  if (status) {
+    const EarlyWriteOut write_out(store_.file());
+    status = IngestAll();
+  }
 
   // What did go in is joined also when something failed.
   const std::vector<int64_t> runs(touched_runs_.begin(), touched_runs_.end());

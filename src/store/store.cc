@@ -139,10 +139,15 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
   std::unique_ptr<Store> store(new Store(path, std::move(database).value()));
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store->Connect());
   TELLTALE_TRY(RegisterBusbwSummary(*connection));
+  if (writes) store->file_.handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (is_new) return store;
   TELLTALE_TRY(store->CheckSchema());
   if (writes) TELLTALE_TRY(store->FindNextIds());
   return store;
+}
+
+Store::File::~File() {
+  if (handle >= 0) (void)close(handle);
 }
 
 Status Store::CheckSchema() {
@@ -179,7 +184,8 @@ Status Store::FindNextIds() {
       {"counter", "operation_counter"},
       {"trace_process", "trace_process"},
       {"track", "track"},
-      {"name", "event_name"}};
+      {"name", "event_name"},
+      {"shape", "launch_shape"}};
   std::string sql = "SELECT ";
   for (const auto& [column, table] : kIds) {
     sql += fmt::format("(SELECT coalesce(max({}) + 1, 0) FROM {})::BIGINT, ", column, table);

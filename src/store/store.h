@@ -11,7 +11,7 @@
 
 namespace telltale {
 
-constexpr int kSchemaVersion = 3;
+constexpr int kSchemaVersion = 4;
 
 struct StoreOptions {
   Access access = Access::kReadOnly;
@@ -42,6 +42,7 @@ class Store {
     kTraceProcess,
     kTrack,
     kEventName,
+    kLaunchShape,
     kDimensions
   };
   int64_t NextId(Dimension dimension) { return next_id_[dimension]++; }
@@ -53,13 +54,22 @@ class Store {
   // Writes everything that is still in the log into the file itself.
   Status Checkpoint();
 
+  // The store's file, for what need not go through DuckDB; -1 if it is only read. Nobody else may
+  // open and close it: that would give up DuckDB's lock.
+  int file() const { return file_.handle; }
+
  private:
+  struct File {
+    int handle = -1;
+    ~File();
+  };
   Store(std::string path, std::unique_ptr<Database> database)
       : path_(std::move(path)), database_(std::move(database)) {}
   Status CheckSchema();
   Status FindNextIds();
 
   std::string path_;
+  File file_;  // closed when DuckDB has given up its lock
   std::unique_ptr<Database> database_;
   std::atomic<int64_t> next_id_[kDimensions] = {};
 };

@@ -111,12 +111,12 @@ void EventParser::AddSideRows(const trace::Event& event, uint32_t index) {
   if (event.kind == EventKind::kKernel && fields_.has_grid) {
     trace::KernelLaunch launch;
     launch.event = index;
-    for (int i = 0; i < 3; ++i) {
-      launch.grid[i] = fields_.grid[i];
-      launch.block[i] = fields_.block[i];
+    for (size_t i = 0; i < 3; ++i) {
+      launch.shape.grid[i] = fields_.grid[i];
+      launch.shape.block[i] = fields_.block[i];
     }
-    launch.registers_per_thread = NumberOf<uint32_t>(fields_.registers).value_or(0);
-    launch.shared_memory_bytes = NumberOf<uint32_t>(fields_.shared_memory).value_or(0);
+    launch.shape.registers_per_thread = NumberOf<uint32_t>(fields_.registers).value_or(0);
+    launch.shape.shared_memory_bytes = NumberOf<uint32_t>(fields_.shared_memory).value_or(0);
     launch.graph_node = NumberOf<int64_t>(fields_.graph_node).value_or(-1);
     part_.launches.push_back(launch);
   }

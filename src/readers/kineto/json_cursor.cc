@@ -1,18 +1,9 @@
 #include "readers/kineto/json_cursor.h"
 
-#include <array>
 #include <cstdint>
 
 namespace telltale::kineto {
 namespace {
-
-constexpr std::array<bool, 256> kEndsWord = [] {
-  std::array<bool, 256> ends{};
-  for (const unsigned char c : {',', '}', ']', ' ', '\n', '\r', '\t', ':', '"', '{', '['})
-    ends[c] = true;
-  return ends;
-}();
-bool EndsWord(char c) { return kEndsWord[static_cast<unsigned char>(c)]; }
 
 void AppendUtf8(std::string& out, uint32_t code) {
   if (code < 0x80) {
@@ -69,16 +60,6 @@ bool JsonCursor::String(std::string_view& raw) {
   }
   raw = std::string_view(begin, static_cast<size_t>(at_ - 1 - begin));
   return true;
-}
-
-bool JsonCursor::Scalar(std::string_view& text) {
-  const char first = Peek();
-  if (first == '"') return String(text);
-  if (first == '{' || first == '[') return false;
-  const char* const begin = at_;
-  while (at_ != end_ && !EndsWord(*at_)) ++at_;
-  text = std::string_view(begin, static_cast<size_t>(at_ - begin));
-  return at_ != begin;
 }
 
 bool JsonCursor::SkipValue() {

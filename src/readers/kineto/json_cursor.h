@@ -4,10 +4,15 @@
 // commas and bytes that are not UTF-8. Every function leaves the cursor behind what it read, and
 // returns false where the text is not what was asked for.
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace telltale::kineto {
 
@@ -50,7 +55,15 @@ class JsonCursor {
   // A string; `raw` is what stands between the quotes, escapes included.
   bool String(std::string_view& raw);
   // A number, word or string: its text, without quotes.
-  bool Scalar(std::string_view& text);
+  bool Scalar(std::string_view& text) {
+    const char first = Peek();
+    if (first == '"') return String(text);
+    if (first == '{' || first == '[') return false;
+    const char* const begin = at_;
+    at_ = EndOfWord(begin, end_);
+    text = std::string_view(begin, static_cast<size_t>(at_ - begin));
+    return at_ != begin;
+  }
   // Any value, also nested ones (to any depth).
   bool SkipValue();
   const char* position() const { return at_; }
@@ -59,6 +72,34 @@ class JsonCursor {
   void SkipSpace() {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
   }
+  // The first byte that is not of a number or word, or `end`.
+  static const char* EndOfWord(const char* at, const char* end) {
+#ifdef __SSE2__
+    constexpr char kSpace = ' ';
+    const auto is = [](__m128i bytes, char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
+    for (; end - at >= 16; at += 16) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+      // Square brackets differ from curly ones in the bit of the space.
+      const __m128i brackets = _mm_or_si128(bytes, _mm_set1_epi8(kSpace));
+      const __m128i is_space = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(kSpace)), bytes);
+      const __m128i ends =
+          _mm_or_si128(_mm_or_si128(_mm_or_si128(is(bytes, ','), is(brackets, '}')),
+                                    _mm_or_si128(is(brackets, '{'), is(bytes, ':'))),
+                       _mm_or_si128(is(bytes, '"'), is_space));
+      const auto mask = static_cast<unsigned>(_mm_movemask_epi8(ends));
+      if (mask != 0) return at + std::countr_zero(mask);
+    }
+#endif
+    while (at != end && !EndsWord(*at)) ++at;
+    return at;
+  }
+  // White space and what JSON consists of; any control byte.
+  static bool EndsWord(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= ' ' || c == ',' || c == ':' || c == '"' || c == '{' || c == '}' || c == '[' ||
+           c == ']';
+  }
+
   const char* at_;
   const char* end_;
 };

@@ -55,8 +55,8 @@ TEST_F(Kineto, ADeviceMayHaveTheNumberOfAProcess) {
   EXPECT_EQ(store_.Rows(
                 "SELECT kind, device, stream, thread, parent_basis FROM events ORDER BY position"),
             (Strings{"runtime|-|-|7|-", "kernel|0|7|-|correlation"}));
-  EXPECT_EQ(store_.Rows("SELECT * EXCLUDE (event) FROM kernel_launch"),
-            Strings{"1|2|3|4|5|6|7|8|-1"});
+  EXPECT_EQ(store_.Rows("SELECT * EXCLUDE (event) FROM kernel_launches"),
+            Strings{"1|2|3|4|5|6|7|8|-"});
 }
 
 TEST_F(Kineto, BeginAndEndAreOneEvent) {

@@ -332,7 +332,7 @@ void Builder::Remove(const std::vector<uint32_t>& doomed) {
 // The same event twice: Kineto writes some metadata spans so, and joined files hold more. Events
 // without any id may be equal and yet be two, so they are kept.
 std::vector<uint32_t> Builder::OrderWithoutDuplicates() {
-  std::vector<uint32_t> order = trace::OrderOf(data_);
+  std::vector<uint32_t> order = trace::OrderOf(data_, static_cast<unsigned>(threads_));
   const auto same_time = [&](size_t i) {
     const Event& left = data_.events[order[i - 1]];
     const Event& right = data_.events[order[i]];
@@ -351,7 +351,9 @@ std::vector<uint32_t> Builder::OrderWithoutDuplicates() {
       begin = behind;
     }
   });
-  return RemoveAs(EventLoss::kDuplicate, found) == 0 ? order : trace::OrderOf(data_);
+  return RemoveAs(EventLoss::kDuplicate, found) == 0
+             ? order
+             : trace::OrderOf(data_, static_cast<unsigned>(threads_));
 }
 
 // Adds those that are in `group`, events of one time, a second time.

@@ -202,11 +202,12 @@ void PartReader::ReadKernels(const Piece& piece) {
          trace::KernelLaunch launch;
          launch.event = NextEvent();
          for (size_t i = 0; i < 3; ++i) {
-           launch.grid[i] = static_cast<uint32_t>(row.Integer(9 + i));
-           launch.block[i] = static_cast<uint32_t>(row.Integer(12 + i));
+           launch.shape.grid[i] = static_cast<uint32_t>(row.Integer(9 + i));
+           launch.shape.block[i] = static_cast<uint32_t>(row.Integer(12 + i));
          }
-         launch.registers_per_thread = static_cast<uint32_t>(row.Integer(15));
-         launch.shared_memory_bytes = static_cast<uint32_t>(row.Integer(16) + row.Integer(17));
+         launch.shape.registers_per_thread = static_cast<uint32_t>(row.Integer(15));
+         launch.shape.shared_memory_bytes =
+             static_cast<uint32_t>(row.Integer(16) + row.Integer(17));
          launch.graph_node = row.Integer(18, -1);
          part_.launches.push_back(launch);
          part_.events.push_back(event);

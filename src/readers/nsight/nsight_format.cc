@@ -1,6 +1,7 @@
 #include "readers/nsight/nsight_format.h"
 
 #include <filesystem>
+#include <future>
 #include <vector>
 
 #include "readers/nsight/nsight_loader.h"
@@ -41,18 +42,13 @@ class NsightWorker : public SourceWorker {
   }
 
   Status IngestLarge(const SourceFile& file, SourceReport& report) override {
-    const auto fingerprint = FingerprintOfFile(file.path, file.size_bytes);
-    if (!fingerprint) {
-      report.message = fingerprint.error().message;
-      return {};
-    }
-    if (options_.on_progress) options_.on_progress(file.size_bytes);
-    return Load(file, file.size_bytes, *fingerprint, report);
+    return Load(file, file.size_bytes, {}, report);
   }
 
   Status Flush() override { return {}; }
 
  private:
+  // Without a fingerprint it is taken from the file, while one thread orders the events.
   Status Load(const SourceFile& file, uint64_t size_bytes, const std::string& fingerprint,
               SourceReport& report) {
     SourceRow row;
@@ -85,13 +81,28 @@ class NsightWorker : public SourceWorker {
       report.message = "an SQLite file, but not an export of Nsight Systems (no table StringIds)";
       return {};
     }
-    if (trace::IsKnownSource(options_, row, report)) return {};
     auto data = LoadExport(**opened, options_.parsers);
     if (!data) {
       report.message = data.error().message;
       return {};
     }
-    return trace::StoreTrace(*writer_, row, *data, trace::OrderOf(*data), 0, report);
+    std::future<Result<std::string>> taken;
+    if (fingerprint.empty()) {
+      taken = std::async(std::launch::async,
+                         [&] { return FingerprintOfFile(file.path, file.size_bytes); });
+    }
+    std::vector<uint32_t> order = trace::OrderOf(*data, options_.parsers);
+    if (taken.valid()) {
+      const auto result = taken.get();
+      if (!result) {
+        report.message = result.error().message;
+        return {};
+      }
+      row.fingerprint = *result;
+      if (options_.on_progress) options_.on_progress(file.size_bytes);
+    }
+    if (trace::IsKnownSource(options_, row, report)) return {};
+    return trace::StoreTrace(*writer_, row, *data, std::move(order), 0, report);
   }
 
   std::unique_ptr<trace::TraceWriter> writer_;

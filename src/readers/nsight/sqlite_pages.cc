@@ -15,7 +15,7 @@ namespace telltale::nsight {
 namespace {
 
 constexpr size_t kFileHeaderBytes = 100;
-constexpr uint32_t kLargestWindow = 1 << 20;  // bytes
+constexpr uint32_t kLargestWindow = 1 << 18;  // bytes, that stay in the cache
 
 enum PageType : uint8_t { kInteriorTable = 5, kLeafTable = 13 };
 
@@ -42,8 +42,14 @@ bool TakeVarint(const uint8_t*& at, const uint8_t* end, uint64_t& value) {
   return true;
 }
 
-// Big-endian and signed.
-int64_t IntegerOf(const uint8_t* at, size_t bytes) {
+// Big-endian and signed; `end`: of what may be read.
+int64_t IntegerOf(const uint8_t* at, size_t bytes, const uint8_t* end) {
+  if (end - at >= 8) {
+    uint64_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    if constexpr (std::endian::native == std::endian::little) value = __builtin_bswap64(value);
+    return static_cast<int64_t>(value) >> (64 - 8 * bytes);
+  }
   auto value = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(at[0])));
   for (size_t i = 1; i < bytes; ++i) value = value << 8 | at[i];
   return static_cast<int64_t>(value);
@@ -66,15 +72,15 @@ uint64_t BytesOf(uint64_t type) {
 }
 
 // False for types that no file has.
-bool SetValue(uint64_t type, const uint8_t* at, SqliteValue& value) {
+bool SetValue(uint64_t type, const uint8_t* at, const uint8_t* end, SqliteValue& value) {
   using Kind = SqliteValue::Kind;
   if (type == 0) {
     value.kind = Kind::kNull;
   } else if (type <= 6) {
     value.kind = Kind::kInteger;
-    value.integer = IntegerOf(at, BytesOf(type));
+    value.integer = IntegerOf(at, BytesOf(type), end);
   } else if (type == 7) {
-    const auto real = std::bit_cast<double>(IntegerOf(at, 8));
+    const auto real = std::bit_cast<double>(IntegerOf(at, 8, end));
     // A NaN is a NULL.
     value.kind = std::isnan(real) ? Kind::kNull : Kind::kReal;
     value.integer = Truncated(real);
@@ -294,7 +300,7 @@ class SqlitePages::TableScan {
       if (bytes > static_cast<uint64_t>(end - value_at)) return Damaged("a row is too short");
       for (; wanted != wanted_.end() && wanted->place == place; ++wanted) {
         SqliteValue& value = values_[wanted->value];
-        if (!SetValue(type, value_at, value)) return Damaged("a value is of no known type");
+        if (!SetValue(type, value_at, end, value)) return Damaged("a value is of no known type");
         if (wanted->is_rowid && type == 0) SetRowid(rowid, value);
       }
       value_at += bytes;

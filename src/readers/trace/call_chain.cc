@@ -4,6 +4,8 @@
 #include <limits>
 #include <thread>
 
+#include "base/slices.h"
+
 namespace telltale::trace {
 namespace {
 
@@ -251,7 +253,7 @@ bool MergeRuns(Iterator first, Iterator last, const IsBefore& is_before) {
 
 // Profilers write most of a track in its order already, so the events of each track are brought
 // together first, as they stand in the source.
-std::vector<uint32_t> OrderOf(const TraceData& data) {
+std::vector<uint32_t> OrderOf(const TraceData& data, unsigned threads) {
   struct Key {
     int64_t start_ns;
     int64_t duration_ns;
@@ -289,19 +291,19 @@ std::vector<uint32_t> OrderOf(const TraceData& data) {
     track.last = key;
     order[track.end++] = index;
   });
-  std::vector<Key> keys;
-  for (const Placed& track : tracks) {
-    if (track.is_sorted) continue;
+  ForEachInTurn(tracks.size(), threads, 1, [&](size_t i) {
+    const Placed& track = tracks[i];
+    if (track.is_sorted) return;
     const auto first = order.begin() + static_cast<std::ptrdiff_t>(track.begin);
     const auto last = order.begin() + static_cast<std::ptrdiff_t>(track.end);
     const auto is_before = [&](uint32_t a, uint32_t b) { return key_of(a) < key_of(b); };
-    if (MergeRuns(first, last, is_before)) continue;
+    if (MergeRuns(first, last, is_before)) return;
     // Comparisons of neighbours in memory are cheap.
-    keys.resize(track.end - track.begin);
+    std::vector<Key> keys(track.end - track.begin);
     std::transform(first, last, keys.begin(), key_of);
     std::sort(keys.begin(), keys.end());
     std::transform(keys.begin(), keys.end(), first, [](const Key& key) { return key.event; });
-  }
+  });
   return order;
 }
 

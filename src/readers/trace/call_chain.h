@@ -33,7 +33,7 @@ struct CallChain {
 };
 
 // All events by track, start, longer first, position.
-std::vector<uint32_t> OrderOf(const TraceData& data);
+std::vector<uint32_t> OrderOf(const TraceData& data, unsigned threads = 1);
 
 CallChain LinkCallChain(const TraceData& data, int64_t tolerance_ns);
 // The same with an order that is known.

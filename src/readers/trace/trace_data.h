@@ -4,6 +4,7 @@
 // (threads and GPU streams), and events on them. Readers of traces fill it; call_chain.h finds
 // parents; trace_writer.h writes it. Times are nanoseconds.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -85,13 +86,18 @@ struct Event {
       true;  // false: may end on another thread or overlap freely, so it is nobody's parent
 };
 
+struct LaunchShape {
+  std::array<uint32_t, 3> grid = {};
+  std::array<uint32_t, 3> block = {};
+  uint32_t registers_per_thread = 0;
+  uint32_t shared_memory_bytes = 0;
+  bool operator==(const LaunchShape&) const = default;
+};
+
 // Side tables: rows by the index of their event.
 struct KernelLaunch {
   uint32_t event = 0;
-  uint32_t grid[3] = {};
-  uint32_t block[3] = {};
-  uint32_t registers_per_thread = 0;
-  uint32_t shared_memory_bytes = 0;
+  LaunchShape shape;
   int64_t graph_node = -1;
 };
 

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <optional>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
 
 namespace telltale::trace {
 namespace {
@@ -40,9 +44,8 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::Create(Store& store, unsigned 
   TELLTALE_ASSIGN(auto connection, store.Connect());
   std::unique_ptr<TraceWriter> writer(new TraceWriter(store, std::move(connection), threads));
   constexpr std::array kEvent = {kInt64, kUInt32, kUInt32, kUInt32, kInt64, kInt64,
-                                 kInt64, kUInt32, kInt64,  kInt64,  kInt64};
-  constexpr std::array kLaunch = {kInt64,  kUInt32, kUInt32, kUInt32, kUInt32,
-                                  kUInt32, kUInt32, kUInt32, kUInt32, kInt64};
+                                 kInt64, kUInt32, kInt64,  kInt64,  kUInt32};
+  constexpr std::array kLaunch = {kInt64, kUInt32, kInt64};
   constexpr std::array kMemory = {kInt64, kUInt64};
   constexpr std::array kWait = {kInt64, kInt64};
   constexpr std::array kFlow = {kInt64, kUInt64, kUInt32, kUInt32, kUInt32};
@@ -99,26 +102,54 @@ Status TraceWriter::WriteEvents(const TraceData& data, const CallChain& chain, c
     Column<uint32_t>(columns, 7)[at] = static_cast<uint32_t>(chain.basis[index]);
     Column<int64_t>(columns, 8)[at] = static_cast<int64_t>(event.correlation);
     Column<int64_t>(columns, 9)[at] = static_cast<int64_t>(event.external_id);
-    Column<int64_t>(columns, 10)[at] = static_cast<int64_t>(event.position);
+    Column<uint32_t>(columns, 10)[at] = event.position;
   };
   return event_insert_->InsertRows(data.events.size(), put, threads_);
 }
 
-Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids) {
-  TELLTALE_TRY(launch_insert_->InsertRows(
+// Profiles hold millions of launches of some hundred shapes.
+Status TraceWriter::WriteLaunches(const TraceData& data, const Ids& ids) {
+  struct Hash {
+    size_t operator()(const LaunchShape& shape) const {
+      static_assert(std::has_unique_object_representations_v<LaunchShape>);
+      const auto bytes = std::bit_cast<std::array<char, sizeof(LaunchShape)>>(shape);
+      return std::hash<std::string_view>()({bytes.data(), bytes.size()});
+    }
+  };
+  std::unordered_map<LaunchShape, uint32_t, Hash> numbers;
+  std::vector<const LaunchShape*> shapes;
+  std::vector<uint32_t> shape_of(data.launches.size());
+  for (size_t i = 0; i < data.launches.size(); ++i) {
+    const auto [place, added] =
+        numbers.try_emplace(data.launches[i].shape, static_cast<uint32_t>(shapes.size()));
+    if (added) shapes.push_back(&place->first);
+    shape_of[i] = place->second;
+  }
+  const auto first = static_cast<uint32_t>(store_.NextIds(Store::kLaunchShape, shapes.size()));
+  LazyAppender rows(*connection_, "launch_shape");
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const LaunchShape& shape = *shapes[i];
+    std::vector<Cell> row = {Unsigned(first + i), Cell(ids.source)};
+    for (const auto& extent : {shape.grid, shape.block}) {
+      for (const uint32_t size : extent) row.push_back(Unsigned(size));
+    }
+    row.push_back(Unsigned(shape.registers_per_thread));
+    row.push_back(Unsigned(shape.shared_memory_bytes));
+    TELLTALE_TRY(rows.Append(row));
+  }
+  TELLTALE_TRY(rows.Close());
+  return launch_insert_->InsertRows(
       data.launches.size(),
       [&](size_t i, std::span<void* const> columns, size_t at) {
-        const KernelLaunch& launch = data.launches[i];
-        Column<int64_t>(columns, 0)[at] = ids.Event(launch.event);
-        for (size_t k = 0; k < 3; ++k) {
-          Column<uint32_t>(columns, 1 + k)[at] = launch.grid[k];
-          Column<uint32_t>(columns, 4 + k)[at] = launch.block[k];
-        }
-        Column<uint32_t>(columns, 7)[at] = launch.registers_per_thread;
-        Column<uint32_t>(columns, 8)[at] = launch.shared_memory_bytes;
-        Column<int64_t>(columns, 9)[at] = launch.graph_node;
+        Column<int64_t>(columns, 0)[at] = ids.Event(data.launches[i].event);
+        Column<uint32_t>(columns, 1)[at] = first + shape_of[i];
+        Column<int64_t>(columns, 2)[at] = data.launches[i].graph_node;
       },
-      threads_));
+      threads_);
+}
+
+Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids) {
+  TELLTALE_TRY(WriteLaunches(data, ids));
   TELLTALE_TRY(memory_insert_->InsertRows(
       data.memory.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
         Column<int64_t>(columns, 0)[at] = ids.Event(data.memory[i].event);
@@ -215,7 +246,8 @@ Status TraceWriter::RemoveReplaced(int64_t source) {
                     table),
         parameters));
   }
-  for (const char* table : {"track", "event_name", "trace_process", "ingest_loss", "source"}) {
+  for (const char* table :
+       {"track", "event_name", "launch_shape", "trace_process", "ingest_loss", "source"}) {
     TELLTALE_TRY(
         connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
   }

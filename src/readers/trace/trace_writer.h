@@ -25,6 +25,7 @@ class TraceWriter {
       : store_(store), connection_(std::move(connection)), threads_(threads) {}
   Status WriteDimensions(const SourceRow& row, const TraceData& data, const Ids& ids);
   Status WriteEvents(const TraceData& data, const CallChain& chain, const Ids& ids);
+  Status WriteLaunches(const TraceData& data, const Ids& ids);
   Status WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids);
   Status RemoveReplaced(int64_t source);
 
