@@ -48,6 +48,7 @@ inline Run Measure(const std::function<void()>& work) {
 
 inline void Execute(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(1);

@@ -55,14 +55,15 @@ void PrintReference(const std::string& store_path, const std::string& name, int 
   const std::unique_ptr<Connection> connection = ValueOf(store->Connect());
   const std::array<std::array<const char*, 2>, 2> questions = {
       {{"grouped_sum", "sum(exec_time_us)"},
-       {"grouped_quantiles", "quantile_disc(exec_time_us, [0.25, 0.5, 0.75])"}}};
+       {"grouped_quantiles", "quantile_disc(exec_time_us, [0.25, 0.5, 0.75])[1]"}}};
   for (const auto& [what, aggregate] : questions) {
     std::vector<double> times;
     for (int i = 0; i <= runs; ++i) {
       const auto start = std::chrono::steady_clock::now();
       (void)ValueOf(connection->Query(fmt::format(
-          "SELECT count(*) FROM (SELECT block >> 16 AS series, {} FROM operation_record "
-          "GROUP BY series)",
+          // What is not used DuckDB would leave out.
+          "SELECT sum(answer) FROM (SELECT block >> 16 AS series, {} AS answer "
+          "FROM operation_record GROUP BY series)",
           aggregate)));
       if (i > 0) times.push_back(MillisecondsSince(start));
     }
@@ -129,6 +130,7 @@ int main(int argc, char** argv) {
       found = MedianAnswer(*store, query, parameters, false, runs);
     }
     std::vector<double> processes;
+    processes.reserve(static_cast<size_t>(runs));
     for (int i = 0; i < runs; ++i) {
       processes.push_back(
           1e3 * telltale::bench::Measure([&] { telltale::bench::Execute(words); }).seconds);

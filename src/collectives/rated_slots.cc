@@ -43,9 +43,14 @@ class SlotCounts {
     return slot.near[bin];
   }
 
-  void Add(SlotCounts&& other) {
-    other.ForEach([&](const SlotBin& at, BandwidthCounts& theirs) {
-      BandwidthCounts& ours = At(at);
+  size_t slots() const { return slots_.size(); }
+  void MakeRoomFor(size_t slots) { slots_.resize(std::max(slots_.size(), slots)); }
+
+  // What the other counted of a slot; for different slots from several threads, in room made.
+  void AddSlot(uint32_t slot, SlotCounts& other) {
+    if (slot >= other.slots_.size()) return;
+    other.ForEachBin(slot, [&](int64_t bin, BandwidthCounts& theirs) {
+      BandwidthCounts& ours = At({slot, bin});
       if (ours.empty()) {
         std::swap(ours, theirs);
       } else {
@@ -58,17 +63,24 @@ class SlotCounts {
   template <typename Visit>
   void ForEach(const Visit& visit) {
     for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
-      const auto visit_bin = [&](int64_t bin, BandwidthCounts& counts) {
-        if (!counts.empty()) visit(SlotBin{slot, bin}, counts);
-      };
-      for (size_t bin = 0; bin < slots_[slot].near.size(); ++bin) {
-        visit_bin(static_cast<int64_t>(bin), slots_[slot].near[bin]);
-      }
-      for (auto& [bin, counts] : slots_[slot].far) visit_bin(bin, counts);
+      ForEachBin(slot, [&](int64_t bin, BandwidthCounts& counts) {
+        visit(SlotBin{slot, bin}, counts);
+      });
     }
   }
 
  private:
+  template <typename Visit>
+  void ForEachBin(uint32_t slot, const Visit& visit) {
+    std::vector<BandwidthCounts>& near = slots_[slot].near;
+    for (size_t bin = 0; bin < near.size(); ++bin) {
+      if (!near[bin].empty()) visit(static_cast<int64_t>(bin), near[bin]);
+    }
+    for (auto& [bin, counts] : slots_[slot].far) {
+      if (!counts.empty()) visit(bin, counts);
+    }
+  }
+
   static constexpr int64_t kNearBins = 4096;
   struct Slot {
     std::vector<BandwidthCounts> near;  // by bin
@@ -116,7 +128,7 @@ class Rater {
       }));
     }
     TELLTALE_TRY(AddIrregular());
-    for (size_t i = 1; i < workers; ++i) workers_[0].counts.Add(std::move(workers_[i].counts));
+    Merge();
     Summarise();
     return WriteTable();
   }
@@ -181,6 +193,39 @@ class Rater {
     }
   }
 
+  // The first record behind `begin`, which is in the bin, whose key is not in [from, from + width).
+  size_t EndOfBin(const uint32_t* keys, size_t begin, size_t end, int64_t from,
+                  int64_t width) const {
+    constexpr int64_t kAll = int64_t{1} << 32;
+    const int64_t least = std::max<int64_t>(from, 0);
+    const int64_t most = from > kAll - width ? kAll : from + width;
+    if (most - least == kAll) return end;
+    // What is below the least becomes a number that is too large.
+    const auto is_inside = [&, low = static_cast<uint32_t>(least),
+                            count = static_cast<uint32_t>(most - least)](size_t i) {
+      return keys[i] - low < count;
+    };
+    if (bins_ == Bins::kSequence) {
+      // They rise: the search goes as far beyond the last that is inside as it has come.
+      size_t inside = begin;
+      size_t step = 1;
+      for (; inside + step < end && is_inside(inside + step); step *= 2) inside += step;
+      for (; step > 0; step /= 2) {
+        if (inside + step < end && is_inside(inside + step)) inside += step;
+      }
+      return inside + 1;
+    }
+    // Where all are in one bin, a loop without a way out finds it faster.
+    if (is_inside(end - 1)) {
+      uint32_t inside = 0;
+      for (size_t i = begin; i < end; ++i) inside += is_inside(i) ? 1 : 0;
+      if (inside == end - begin) return end;
+    }
+    size_t bin_end = begin + 1;
+    while (bin_end < end && is_inside(bin_end)) ++bin_end;
+    return bin_end;
+  }
+
   // Values mostly rise through a span, so that many records in a row go to one bin.
   void AddRange(Worker& worker, const SlotOfSeries& series, const RecordSpan& span, size_t begin,
                 size_t end) const {
@@ -197,21 +242,10 @@ class Rater {
         worker.bin_begin = bin * series.width;
         worker.bin_end = worker.bin_begin + series.width;
       }
-      size_t bin_end = end;
-      if (bins_ != Bins::kNone) {
-        const auto from = static_cast<uint64_t>(worker.bin_begin - offset);
-        const auto width = static_cast<uint64_t>(series.width);
-        const auto is_inside = [&](size_t i) { return keys[i] - from < width; };
-        // Where all are in one bin, a loop without a way out finds it faster.
-        size_t inside = 0;
-        if (is_inside(end - 1)) {
-          for (size_t i = begin; i < end; ++i) inside += is_inside(i) ? 1 : 0;
-        }
-        if (inside < end - begin) {
-          bin_end = begin + 1;
-          while (bin_end < end && is_inside(bin_end)) ++bin_end;
-        }
-      }
+      const size_t bin_end =
+          bins_ == Bins::kNone
+              ? end
+              : EndOfBin(keys, begin, end, worker.bin_begin - offset, series.width);
       worker.last->AddEach(worker.formula_number, span.exec_time_us + begin, bin_end - begin);
       begin = bin_end;
     }
@@ -241,6 +275,16 @@ class Rater {
             counts.Add(counts.NumberOf(formula), rate_time_us[i], 1);
           }
         });
+  }
+
+  void Merge() {
+    SlotCounts& all = workers_[0].counts;
+    for (const Worker& worker : workers_) all.MakeRoomFor(worker.counts.slots());
+    ForEachInTurn(all.slots(), workers_.size() - 1, 1, [&](size_t slot) {
+      for (size_t i = 1; i < workers_.size(); ++i) {
+        all.AddSlot(static_cast<uint32_t>(slot), workers_[i].counts);
+      }
+    });
   }
 
   void Summarise() {

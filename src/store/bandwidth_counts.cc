@@ -117,6 +117,13 @@ void BandwidthCounts::Add(uint32_t formula, uint32_t exec_time_us, uint64_t oper
 void BandwidthCounts::AddEach(uint32_t formula, const uint32_t* exec_time_us, size_t count) {
   std::vector<uint32_t>& times = Of(formula).times;
   const uint32_t* const end = exec_time_us + count;
+  // Many bins stay small; what does not grows at once to all that it may hold.
+  constexpr size_t kFewTimes = 512;
+  if (times.size() + count > times.capacity() && times.size() + count > kFewTimes) {
+    times.reserve(kManyTimes);
+  } else if (times.capacity() == 0) {
+    times.reserve(kFewTimes);
+  }
   while (exec_time_us != end) {
     const auto room = static_cast<ptrdiff_t>(kManyTimes - times.size());
     const uint32_t* const next = exec_time_us + std::min(room, end - exec_time_us);
