@@ -326,6 +326,7 @@ void Builder::Remove(const std::vector<uint32_t>& doomed) {
   renumber(data_.launches);
   renumber(data_.memory);
   renumber(data_.communications);
+  renumber(data_.payloads);
   renumber(data_.waits);
 }
 

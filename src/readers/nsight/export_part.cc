@@ -115,7 +115,8 @@ void PartReader::Read(const std::string& table, const std::vector<std::string>& 
 
 void PartReader::ReadNvtx(const Piece& piece) {
   Read("NVTX_EVENTS",
-       {"start", "end", "eventType", "text", "textId", "globalTid", "endGlobalTid", "domainId"},
+       {"start", "end", "eventType", "text", "textId", "globalTid", "endGlobalTid", "domainId",
+        "jsonText", "jsonTextId"},
        piece, [&](const SqliteRow& row) { AddNvtx(row); });
 }
 
@@ -161,6 +162,8 @@ void PartReader::AddNvtx(const SqliteRow& row) {
   event.nests = (type == kNvtxPushPop || type == kNvtxTextPushPop) && !moves;
   // The default domain, 0, has no name.
   if (domain.second != 0) part_.events_in_domains.emplace_back(NextEvent(), domain);
+  // Values of payloads are there with --include-json=true.
+  if (!row.IsNull(8) || !row.IsNull(9)) part_.payloads.push_back({NextEvent(), TextOf(row, 8, 9)});
   part_.events.push_back(event);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -66,6 +67,7 @@ class Loader {
     TELLTALE_TRY(ReadAll());
     Join();
     Keep(NameTracks());
+    Keep(ReadOutput());
     CountOtherTables();
     AddNotes();
     const auto& names = names_.texts();
@@ -231,6 +233,38 @@ class Loader {
     });
   }
 
+  // Files that the profiler captured: what processes wrote, and its own settings, which stay
+  // outside.
+  Status ReadOutput() {
+    return file_.Scan(
+        "ProcessStreams", {"globalPid", "filenameId", "contentId"}, [&](const SqliteRow& row) {
+          const std::string& name = texts_.StringOf(row.Integer(1, -1));
+          const char* const stream = name.ends_with("_stdout.log")   ? "stdout"
+                                     : name.ends_with("_stderr.log") ? "stderr"
+                                                                     : nullptr;
+          if (stream == nullptr) return;
+          const auto content = texts_.strings.find(row.Integer(2, -1));
+          if (content == texts_.strings.end()) {
+            ++output_without_text_;
+            return;
+          }
+          const auto process = processes_.find(GlobalPidOf(static_cast<uint64_t>(row.Integer(0))));
+          AddLines(content->second, stream,
+                   process == processes_.end() ? std::nullopt : std::optional(process->second));
+        });
+  }
+
+  void AddLines(std::string_view text, const char* stream, std::optional<uint32_t> process) {
+    uint32_t number = 0;
+    while (!text.empty()) {
+      const size_t end = std::min(text.find('\n'), text.size());
+      std::string_view line = text.substr(0, end);
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      data_.output.push_back({process, stream, ++number, std::string(line)});
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
   void CountOtherTables() {
     for (const std::string& table : file_.tables()) {
       if (IsDescription(table) || read_tables_.contains(table)) continue;
@@ -258,6 +292,8 @@ class Loader {
     };
     note("unfinished_event", unfinished_, "");
     note("no_session_start", has_start_ ? 0 : 1, "the table TARGET_INFO_SESSION_START_TIME");
+    note("output_without_text", output_without_text_,
+         "standard output or error that was captured, but whose text is not in the file");
     note("failed_call", failed_calls_,
          "CUDA calls that returned an error (also cudaErrorNotReady)");
     note("graph_without_kernels", graphs_,
@@ -287,6 +323,7 @@ class Loader {
   bool has_start_ = true;  // of the session, or needs none
   uint64_t unfinished_ = 0;
   uint64_t failed_calls_ = 0;
+  uint64_t output_without_text_ = 0;
   uint64_t graphs_ = 0;
 };
 

@@ -270,6 +270,42 @@ TEST_F(Nsight, PiecesComeOutAsReadByOneThread) {
   EXPECT_EQ(rows_of(3), rows_of(1));
 }
 
+TEST_F(Nsight, WhatProcessesWroteAreLines) {
+  const SourceReport report =
+      Ingest(std::string(kStrings) +
+             "INSERT INTO StringIds VALUES (100, '/tmp/streams/pid_1_stdout.log'), (101, 'one' || "
+             "char(10) || "
+             "'two' || char(13, 10) || char(10) || 'four'), (102, '/tmp/pid_1_stderr.log'), (103, "
+             "'/root/nsys-config.ini'), (104, 'secret=1');"
+             "CREATE TABLE OSRT_API (start INT, end INT, globalTid INT, nameId INT);"
+             "INSERT INTO OSRT_API VALUES (5, 6, 16777217, 5);"
+             "CREATE TABLE ProcessStreams (globalPid INT, filenameId INT, contentId INT);"
+             "INSERT INTO ProcessStreams VALUES (16777216, 100, 101), (16777216, 102, 999), "
+             "(16777216, 103, "
+             "104), (33554432, 102, 101);");
+  EXPECT_EQ(report.records, 1U);
+  EXPECT_EQ(store_.Rows(
+                "SELECT l.stream, l.line, p.pid, l.text FROM log_line l LEFT JOIN trace_process p "
+                "USING (trace_process) ORDER BY 3 NULLS LAST, 1, 2"),
+            (Strings{"stdout|1|1|one", "stdout|2|1|two", "stdout|3|1|", "stdout|4|1|four",
+                     "stderr|1|-|one", "stderr|2|-|two", "stderr|3|-|", "stderr|4|-|four"}));
+  EXPECT_EQ(store_.Lost("output_without_text"), 1);
+}
+
+TEST_F(Nsight, PayloadsAreKept) {
+  Ingest(std::string(kStrings) +
+         "INSERT INTO StringIds VALUES (100, '{\"bytes\":8}');"
+         "CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, text TEXT, globalTid INT, "
+         "jsonTextId INT, jsonText TEXT);"
+         "INSERT INTO NVTX_EVENTS VALUES (1, 9, 59, 'a', 16777217, NULL, '{\"x\":1}'), (2, 3, 59, "
+         "'b', "
+         "16777217, 100, NULL), (4, 5, 59, 'c', 16777217, NULL, NULL);");
+  EXPECT_EQ(
+      store_.Rows(
+          "SELECT e.name, p.json FROM event_payload p JOIN events e USING (event) ORDER BY 1"),
+      (Strings{R"(a|{"x":1})", R"(b|{"bytes":8})"}));
+}
+
 TEST_F(Nsight, AddsTheSessionStartUnlessTimesAreUtc) {
   const std::string tables =
       std::string(kStrings) +

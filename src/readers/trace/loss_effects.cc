@@ -21,6 +21,7 @@ std::string_view LossEffect(std::string_view kind) {
       {"cut_file", "the profile ends before its time: times and counts are too low"},
       {"broken_members", "time base and rank may be missing: times may be relative"},
       {"no_session_start", "times count from the start of the session, not from 1970"},
+      {"output_without_text", "what the processes wrote is not in the export"},
       {"invalid_base_time", "what times are relative to cannot be read: they are as in the file"},
       {"damaged_file", "what lies behind the damage is missing"},
       {"gpu_work_without_launch",

@@ -48,6 +48,7 @@ std::vector<MovedEvents> JoinRows(std::span<TraceRows* const> parts, TraceRows& 
     move_rows(part.launches, whole.launches, of_event);
     move_rows(part.memory, whole.memory, of_event);
     move_rows(part.communications, whole.communications, of_event);
+    move_rows(part.payloads, whole.payloads, of_event);
     move_rows(part.waits, whole.waits, [&](StreamWait& wait) {
       wait.event = moved[i].IndexOf(wait.event);
       if (wait.recorded != kNoEvent) wait.recorded = moved[i].IndexOf(wait.recorded);

@@ -113,6 +113,12 @@ struct Communication {
   std::optional<int64_t> in_elements, out_elements, group_size, rank, sequence;
 };
 
+// What a range carries beside its name.
+struct Payload {
+  uint32_t event = 0;
+  std::string json;
+};
+
 // A stream waits for an event that was recorded on another: by the recorded event, or by the
 // correlation id of the call that recorded it.
 struct StreamWait {
@@ -137,6 +143,14 @@ struct CounterValue {
   double value = 0;
 };
 
+// A line that a process wrote while it was profiled.
+struct OutputLine {
+  std::optional<uint32_t> process;  // index into TraceData::processes
+  std::string stream;               // stdout, stderr
+  uint32_t line = 0;                // from 1
+  std::string text;
+};
+
 // Something of a source that is not a row, or that should be known (table ingest_loss).
 struct Loss {
   std::string kind;
@@ -151,6 +165,7 @@ struct TraceRows {
   ChunkedVector<KernelLaunch> launches;
   ChunkedVector<MemoryOperation> memory;
   ChunkedVector<Communication> communications;
+  ChunkedVector<Payload> payloads;
   ChunkedVector<StreamWait> waits;
   ChunkedVector<FlowPoint> flows;
   ChunkedVector<CounterValue> counters;
@@ -176,6 +191,7 @@ struct TraceData : TraceRows {
   std::vector<Track> tracks;
   std::vector<std::string> names;
   std::vector<Loss> losses;
+  std::vector<OutputLine> output;
   uint64_t metadata_records = 0;  // records that name processes and threads
   uint64_t records = 0;           // of the file
   uint64_t LostRecords() const;   // of them: losses of class line

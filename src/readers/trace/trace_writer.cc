@@ -187,7 +187,12 @@ Status TraceWriter::WriteSideTables(const TraceData& data, const CallChain& chai
          TextOrNull(row.group_description), TextOrNull(row.group_ranks), ToCell(row.group_size),
          ToCell(row.rank), ToCell(row.sequence), TextOrNull(row.communicator_id)}));
   }
-  return rows.Close();
+  TELLTALE_TRY(rows.Close());
+  LazyAppender payloads(*connection_, "event_payload");
+  for (const Payload& payload : data.payloads) {
+    TELLTALE_TRY(payloads.Append({Cell(ids.Event(payload.event)), Cell(payload.json)}));
+  }
+  return payloads.Close();
 }
 
 Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data, const Ids& ids) {
@@ -215,6 +220,13 @@ Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data,
                                Cell(ids.source), data.names[i]}));
   }
   TELLTALE_TRY(names.Close());
+  LazyAppender lines(*connection_, "log_line");
+  for (const OutputLine& line : data.output) {
+    TELLTALE_TRY(lines.Append({Cell(ids.source), Cell(line.stream), Unsigned(line.line),
+                               line.process ? Cell(ids.processes[*line.process]) : Cell(),
+                               Cell(line.text)}));
+  }
+  TELLTALE_TRY(lines.Close());
   LazyAppender losses(*connection_, "ingest_loss");
   for (const Loss& loss : data.losses) {
     TELLTALE_TRY(losses.Append({Cell(row.run), Cell(ids.source), Cell(), Cell(), Cell(),
@@ -235,8 +247,8 @@ Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data,
 
 Status TraceWriter::RemoveReplaced(int64_t source) {
   const std::array<Cell, 1> parameters = {Cell(source)};
-  for (const char* table :
-       {"event", "kernel_launch", "memory_operation", "communication_event", "stream_wait"}) {
+  for (const char* table : {"event", "kernel_launch", "memory_operation", "communication_event",
+                            "event_payload", "stream_wait"}) {
     TELLTALE_TRY(
         connection_->Run(fmt::format("DELETE FROM {} WHERE event >> 32 = $1", table), parameters));
   }
@@ -246,8 +258,8 @@ Status TraceWriter::RemoveReplaced(int64_t source) {
                     table),
         parameters));
   }
-  for (const char* table :
-       {"track", "event_name", "launch_shape", "trace_process", "ingest_loss", "source"}) {
+  for (const char* table : {"track", "event_name", "launch_shape", "log_line", "trace_process",
+                            "ingest_loss", "source"}) {
     TELLTALE_TRY(
         connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
   }

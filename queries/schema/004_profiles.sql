@@ -1,4 +1,5 @@
--- Schema 4: how kernels are launched, said once for all launches that are alike.
+-- Schema 4, of profiles: how kernels are launched, said once for all launches that are alike; payloads of ranges; and
+-- what programs wrote.
 
 CREATE TABLE launch_shape (
   shape UINTEGER,
@@ -24,3 +25,19 @@ SELECT l.event, s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z, s
        s.shared_memory_bytes, nullif(l.graph_node, -1) AS graph_node
 FROM kernel_launch l JOIN launch_shape s ON s.shape = l.shape;
 COMMENT ON VIEW kernel_launches IS 'Grid, block, registers and shared memory of each kernel';
+
+CREATE TABLE event_payload (
+  event BIGINT,
+  json VARCHAR);
+COMMENT ON TABLE event_payload IS 'What a range or mark carries beside its name, as JSON (NVTX payloads, where they were exported)';
+
+CREATE TABLE log_line (
+  source INTEGER,
+  stream VARCHAR,
+  line UINTEGER,
+  trace_process INTEGER,
+  text VARCHAR);
+COMMENT ON TABLE log_line IS 'A line of text that a program wrote';
+COMMENT ON COLUMN log_line.stream IS 'stdout or stderr of trace_process, as the profiler captured it';
+COMMENT ON COLUMN log_line.line IS 'its number in the stream, from 1';
+COMMENT ON COLUMN log_line.trace_process IS 'the process that wrote it; NULL where the profile has no event of it';
