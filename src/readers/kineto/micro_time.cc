@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/digits.h"
+
 namespace telltale::kineto {
 namespace {
 
@@ -26,9 +28,34 @@ std::optional<int64_t> PlainNanosecondsOf(std::string_view microseconds) {
   return static_cast<int64_t>(value);
 }
 
+// What they write mostly, "4458676522690.655": eight to sixteen digits, a point and three more,
+// eight at a time.
+std::optional<int64_t> UsualNanosecondsOf(std::string_view microseconds) {
+  constexpr size_t kDecimals = 3;
+  constexpr size_t kMost = 16 + 1 + kDecimals;
+  if (microseconds.size() < 8 + 1 + kDecimals || microseconds.size() > kMost) return {};
+  const char* const begin = microseconds.data();
+  const size_t digits = microseconds.size() - 1 - kDecimals;
+  if (begin[digits] != '.') return {};
+  const uint64_t first = LoadEight(begin);
+  const uint64_t last = LoadEight(begin + digits - 8);
+  const uint64_t decimals = LoadEight(begin + microseconds.size() - 8) >> (8 * (8 - kDecimals));
+  if (LeadingDigits(first) != 8 || LeadingDigits(last) != 8 || LeadingDigits(decimals) != 3)
+    return {};
+  constexpr uint64_t kPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  const size_t more = digits - 8;  // digits of `last` that are not in `first`
+  uint64_t value = EightDigits(first) * kPowers[more];
+  if (more == 8) value += EightDigits(last);
+  if (more > 0 && more < 8) value += FewDigits(last >> (8 * (8 - more)), static_cast<int>(more));
+  value = value * 1000 + FewDigits(decimals, kDecimals);
+  if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return {};
+  return static_cast<int64_t>(value);
+}
+
 }  // namespace
 
 std::optional<int64_t> NanosecondsOf(std::string_view microseconds) {
+  if (const auto usual = UsualNanosecondsOf(microseconds)) return usual;
   if (const auto plain = PlainNanosecondsOf(microseconds)) return plain;
   const char* at = microseconds.data();
   const char* const end = at + microseconds.size();

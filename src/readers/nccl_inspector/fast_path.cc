@@ -3,8 +3,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/digits.h"
 #include "readers/nccl_inspector/bandwidth.h"
-#include "readers/nccl_inspector/digits.h"
 #include "readers/nccl_inspector/stock_line.h"
 
 namespace telltale::nccl_inspector {

@@ -1,4 +1,4 @@
-#include "readers/nccl_inspector/digits.h"
+#include "base/digits.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-namespace telltale::nccl_inspector {
+namespace telltale {
 namespace {
 
 // With room behind it, as windows have.
@@ -75,4 +75,4 @@ TEST(Digits, Millionths) {
 }
 
 }  // namespace
-}  // namespace telltale::nccl_inspector
+}  // namespace telltale

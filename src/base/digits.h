@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace telltale::nccl_inspector {
+namespace telltale {
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -75,4 +75,4 @@ inline bool ReadMillionths(const char*& at, uint64_t& value) {
   return true;
 }
 
-}  // namespace telltale::nccl_inspector
+}  // namespace telltale
