@@ -18,9 +18,13 @@ if(TELLTALE_SANITIZE)
     list(APPEND sanitize -Wno-maybe-uninitialized)
   endif()
   target_compile_options(telltale_options INTERFACE ${sanitize})
+  target_link_options(telltale_options INTERFACE ${sanitize})
   # Libraries would take inline functions of the standard library from the program, instrumented ones.
-  target_link_options(telltale_options INTERFACE
-    ${sanitize} -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/no_exports.map)
+  # clang's sanitizers are in the program themselves: what they replace must be seen by the libraries.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_link_options(telltale_options INTERFACE
+      -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/no_exports.map)
+  endif()
 endif()
 
 if(TELLTALE_LTO)

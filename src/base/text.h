@@ -29,12 +29,12 @@ std::optional<Number> NumberOf(std::string_view text) {
 // The same where it may be written as a real number ("5.0", "1.7e18"); it must be whole.
 template <typename Number>
 std::optional<Number> WholeNumberOf(std::string_view text) {
+  if (const auto number = NumberOf<Number>(text)) return number;
   const size_t point = text.find('.');
   if (point != std::string_view::npos && point > 0 &&
       text.find_first_not_of('0', point + 1) == std::string_view::npos) {
-    text = text.substr(0, point);
+    return NumberOf<Number>(text.substr(0, point));
   }
-  if (const auto number = NumberOf<Number>(text)) return number;
   const auto real = NumberOf<double>(text);
   constexpr double kLimit = 9.2e18;
   if (!real || !(*real > -kLimit && *real < kLimit)) return std::nullopt;

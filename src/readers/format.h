@@ -85,6 +85,8 @@ struct Format {
   Result<std::unique_ptr<SourceWorker>> (*make_worker)(Store& store, const WorkerOptions& options);
   // Joins the sources of the runs named, after all are in: derived tables and losses.
   Status (*link)(Store& store, std::span<const int64_t> runs);
+  // Whether a file is one thing, which is written anew as a whole (a profile), rather than a log.
+  bool is_whole = false;
 };
 
 std::span<const Format> Formats();

@@ -32,6 +32,7 @@ struct KnownSource {
   std::string path;
   uint64_t size_bytes = 0;
   std::string fingerprint;
+  std::string format;
 };
 
 struct Candidate {
@@ -40,6 +41,7 @@ struct Candidate {
   std::string fingerprint;  // only where it had to be known beforehand
   SourceReport report;
   bool done = false;
+  const KnownSource* same_path = nullptr;  // with another content, as far as is known
 };
 
 // The first and last bytes of a file, as a key; equal files have equal ones.
@@ -101,12 +103,13 @@ std::string GuessByName(const std::string& path) {
 
 Status Ingester::LoadKnown() {
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store_.Connect());
-  TELLTALE_ASSIGN(
-      const Table table,
-      connection->Query("SELECT source, path, size_bytes::BIGINT, fingerprint FROM source"));
+  TELLTALE_ASSIGN(const Table table,
+                  connection->Query(
+                      "SELECT source, path, size_bytes::BIGINT, fingerprint, format FROM source"));
   for (const std::vector<Cell>& row : table.rows) {
     known_.push_back({std::get<int64_t>(row[0]), CellText(row[1]),
-                      static_cast<uint64_t>(std::get<int64_t>(row[2])), CellText(row[3])});
+                      static_cast<uint64_t>(std::get<int64_t>(row[2])), CellText(row[3]),
+                      CellText(row[4])});
   }
   // An ingest that was killed after its sources were in, but before they were joined.
   TELLTALE_ASSIGN(const Table unlinked,
@@ -159,6 +162,7 @@ void Ingester::ForEach(const std::function<void(size_t)>& work, size_t count) co
 void Ingester::FindGrownFile(Candidate& candidate) {
   for (const KnownSource& known : known_) {
     if (known.path != StoredText(candidate.file.path)) continue;
+    candidate.same_path = &known;
     if (known.size_bytes >= candidate.file.size_bytes) continue;
     // An empty file is the beginning of every other.
     if (known.size_bytes > 0) {
@@ -278,6 +282,11 @@ void Ingester::IngestOne(Candidate& candidate, bool is_large,
     report.message = head.empty() ? "empty" : GuessByName(candidate.file.path);
     Progress(candidate.file.size_bytes);
     return;
+  }
+  if (candidate.file.replaces < 0 && candidate.same_path != nullptr && format->is_whole &&
+      candidate.same_path->format == format->name) {
+    candidate.file.replaces = candidate.same_path->source;
+    report.message = "was written anew since it was ingested; its earlier rows were replaced";
   }
   SourceWorker& worker = *workers[static_cast<size_t>(format - formats.begin())];
   Status status;

@@ -99,7 +99,7 @@ bool ReadTriple(JsonCursor& cursor, uint32_t (&out)[3]) {
     } else if (!cursor.Scalar(text)) {
       return false;
     } else if (i < 3) {
-      out[i] = NumberOf<uint32_t>(text).value_or(0);
+      out[i] = WholeNumberOf<uint32_t>(text).value_or(0);
     }
     (void)cursor.Take(',');
   }

@@ -46,10 +46,16 @@ uint32_t EventParser::TrackOf(std::string_view pid, std::string_view tid, bool i
   std::optional<uint32_t>& last_track = last_track_[is_gpu ? 1 : 0];
   if (last_track && last_key.tid == tid && last_key.pid == pid) return *last_track;
   last_key = {std::string(pid), std::string(tid), is_gpu};
+  // "5.0" is 5.
+  TrackKey key = last_key;
+  for (std::string* const text : {&key.pid, &key.tid}) {
+    if (NumberOf<int64_t>(*text)) continue;
+    if (const auto number = WholeNumberOf<int64_t>(*text)) *text = std::to_string(*number);
+  }
   const auto [place, added] =
-      track_numbers_.try_emplace(last_key, static_cast<uint32_t>(part_.tracks.size()));
+      track_numbers_.try_emplace(key, static_cast<uint32_t>(part_.tracks.size()));
   if (added) {
-    part_.tracks.push_back(last_key);
+    part_.tracks.push_back(key);
     part_.track_events.push_back(0);
     part_.track_work.push_back(0);
   }
@@ -94,6 +100,7 @@ void EventParser::AddEdge(int64_t time_ns, uint64_t position) {
   if (fields_.phase == "B") {
     edge.event = static_cast<uint32_t>(part_.events.size());
     AddEvent(time_ns, trace::kUnfinished, position, EventKind::kRange);
+    part_.events.back().records = 2;
     edge.track = part_.events[edge.event].track;
     edge.name = part_.events[edge.event].name;
   } else {
@@ -115,19 +122,19 @@ void EventParser::AddSideRows(const trace::Event& event, uint32_t index) {
       launch.shape.grid[i] = fields_.grid[i];
       launch.shape.block[i] = fields_.block[i];
     }
-    launch.shape.registers_per_thread = NumberOf<uint32_t>(fields_.registers).value_or(0);
-    launch.shape.shared_memory_bytes = NumberOf<uint32_t>(fields_.shared_memory).value_or(0);
-    launch.graph_node = NumberOf<int64_t>(fields_.graph_node).value_or(-1);
+    launch.shape.registers_per_thread = WholeNumberOf<uint32_t>(fields_.registers).value_or(0);
+    launch.shape.shared_memory_bytes = WholeNumberOf<uint32_t>(fields_.shared_memory).value_or(0);
+    launch.graph_node = WholeNumberOf<int64_t>(fields_.graph_node).value_or(-1);
     part_.launches.push_back(launch);
   }
   if (event.kind == EventKind::kMemcpy || event.kind == EventKind::kMemset) {
-    if (const auto bytes = NumberOf<uint64_t>(fields_.bytes)) {
+    if (const auto bytes = WholeNumberOf<uint64_t>(fields_.bytes)) {
       part_.memory.push_back({index, *bytes});
     }
   }
   if (event.kind == EventKind::kSync) {
     // Zero and minus one stand for none.
-    const auto recorded = NumberOf<int64_t>(fields_.record_correlation);
+    const auto recorded = WholeNumberOf<int64_t>(fields_.record_correlation);
     if (recorded && *recorded > 0) {
       part_.waits.push_back({index, trace::kNoEvent, static_cast<uint64_t>(*recorded)});
     }
@@ -141,11 +148,11 @@ void EventParser::AddSideRows(const trace::Event& event, uint32_t index) {
     communication.group_description = Unescaped(fields_.group_description);
     communication.group_ranks = Unescaped(fields_.group_ranks);
     communication.communicator_id = Unescaped(fields_.comms_id);
-    communication.in_elements = NumberOf<int64_t>(fields_.in_elements);
-    communication.out_elements = NumberOf<int64_t>(fields_.out_elements);
-    communication.group_size = NumberOf<int64_t>(fields_.group_size);
-    communication.rank = NumberOf<int64_t>(fields_.rank);
-    communication.sequence = NumberOf<int64_t>(fields_.sequence);
+    communication.in_elements = WholeNumberOf<int64_t>(fields_.in_elements);
+    communication.out_elements = WholeNumberOf<int64_t>(fields_.out_elements);
+    communication.group_size = WholeNumberOf<int64_t>(fields_.group_size);
+    communication.rank = WholeNumberOf<int64_t>(fields_.rank);
+    communication.sequence = WholeNumberOf<int64_t>(fields_.sequence);
     part_.communications.push_back(std::move(communication));
   }
 }

@@ -129,6 +129,6 @@ Status LinkRuns(Store&, std::span<const int64_t>) { return {}; }
 
 }  // namespace
 
-Format KinetoFormat() { return {"kineto", Recognises, MakeWorker, LinkRuns}; }
+Format KinetoFormat() { return {"kineto", Recognises, MakeWorker, LinkRuns, true}; }
 
 }  // namespace telltale::kineto

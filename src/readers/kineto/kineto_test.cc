@@ -87,6 +87,34 @@ TEST_F(Kineto, ArgumentsOfEdgesAreNotLost) {
   EXPECT_EQ(store_.Lost("unmatched_edge"), 1);
 }
 
+TEST_F(Kineto, AnEndNeedNotSayItsCategory) {
+  Ingest(
+      R"([{"ph":"B","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1},{"ph":"E","pid":0,"tid":7,"ts":9}])");
+  EXPECT_EQ(store_.Rows("SELECT name, kind, stream, duration_ns FROM events"),
+            Strings{"k|kernel|7|8000"});
+  EXPECT_EQ(store_.Lost("unmatched_edge"), 0);
+}
+
+TEST_F(Kineto, APairThatIsLostIsTwoRecords) {
+  const SourceReport report = Ingest(
+      R"({"baseTimeNanoseconds":4600000000000000000,"traceEvents":[{"ph":"B","cat":"cpu_op","name":"r","pid":1,"tid":1,"ts":90000000000000},{"ph":"E","pid":1,"tid":1,"ts":90000000000001}]})");
+  EXPECT_EQ(report.records, 2U);
+  EXPECT_EQ(report.rows, 0U);
+  EXPECT_EQ(store_.Lost("invalid_time"), 2);
+}
+
+TEST_F(Kineto, RealNumbersThatAreWholeAreNumbers) {
+  Ingest(
+      R"({"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"launch","pid":1.0,"tid":5.0,"ts":1,"dur":2,"args":{"correlation":5.0}},
+      {"ph":"X","cat":"cpu_op","name":"op","pid":1,"tid":5,"ts":0,"dur":9},
+      {"ph":"X","cat":"kernel","name":"k","pid":0.0,"tid":7.0,"ts":2,"dur":2,"args":{"correlation":5.0,"grid":[1.0,2.0,3e0],"block":[4.0,1,1],"registers per thread":40.0,"shared memory":16.0}}]})");
+  EXPECT_EQ(store_.Rows(
+                "SELECT kind, device, stream, thread, parent_basis FROM events ORDER BY start_ns"),
+            (Strings{"operator|-|-|5|-", "runtime|-|-|5|nesting", "kernel|0|7|-|correlation"}));
+  EXPECT_EQ(store_.Rows("SELECT * EXCLUDE (event) FROM kernel_launches"),
+            Strings{"1|2|3|4|1|1|40|16|-"});
+}
+
 TEST_F(Kineto, AnEdgePairOfALifetimeIsLost) {
   const SourceReport report = Ingest(
       R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":-4e15},{"ph":"E","pid":1,"tid":1,"ts":4e15},

@@ -44,6 +44,7 @@ class Builder {
   void Join(std::vector<TracePart>& parts);
   uint32_t NumberOfTrack(const TrackKey& key);
   uint32_t NumberOfName(const std::string& name);
+  void MoveEnds();
   void MatchEdges();
   void NumberProcesses();
   void MoveFlows();
@@ -139,10 +140,26 @@ void Builder::Join(std::vector<TracePart>& parts) {
   }
 }
 
+// An end need not say of what category it is, so that it may seem to lie on a thread where its
+// begin lies on a stream, or the other way round.
+void Builder::MoveEnds() {
+  if (edges_.empty()) return;
+  std::vector<bool> begins(keys_.size());
+  for (const RangeEdge& edge : edges_) begins[edge.track] = begins[edge.track] || edge.is_begin();
+  for (RangeEdge& edge : edges_) {
+    if (edge.is_begin() || begins[edge.track]) continue;
+    TrackKey twin = keys_[edge.track];
+    twin.is_gpu = !twin.is_gpu;
+    const auto found = track_numbers_.find(twin);
+    if (found != track_numbers_.end() && begins[found->second]) edge.track = found->second;
+  }
+}
+
 // "B" opens a range of its track, "E" closes the last open one. Of several edges at one time the
 // order in the file tells, but for an "E" with a name: what began at its time under another one is
 // passed over.
 void Builder::MatchEdges() {
+  MoveEnds();
   std::sort(edges_.begin(), edges_.end(), [](const RangeEdge& a, const RangeEdge& b) {
     return std::tie(a.track, a.time_ns, a.position) < std::tie(b.track, b.time_ns, b.position);
   });
@@ -300,7 +317,9 @@ size_t Builder::RemoveAs(EventLoss loss, const std::vector<std::vector<uint32_t>
     doomed.insert(doomed.end(), some.begin(), some.end());
   }
   for (const uint32_t index : doomed) {
-    losses_[static_cast<size_t>(loss)].Add(data_.events[index].position);
+    LossCount& lost = losses_[static_cast<size_t>(loss)];
+    lost.Add(data_.events[index].position);
+    lost.count += data_.events[index].records - 1;
   }
   Remove(doomed);
   return doomed.size();

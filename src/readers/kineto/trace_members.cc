@@ -15,7 +15,7 @@ void ReadDistributedInfo(JsonCursor& cursor, TraceMembers& members) {
   while (cursor.String(key) && cursor.Take(':')) {
     if ((key == "rank" || key == "world_size") && cursor.Peek() != '{' && cursor.Peek() != '[') {
       if (!cursor.Scalar(text)) return;
-      (key == "rank" ? members.rank : members.world_size) = NumberOf<int64_t>(text);
+      (key == "rank" ? members.rank : members.world_size) = WholeNumberOf<int64_t>(text);
     } else if (!cursor.SkipValue()) {
       return;
     }

@@ -205,12 +205,12 @@ void PartReader::ReadKernels(const Piece& piece) {
          trace::KernelLaunch launch;
          launch.event = NextEvent();
          for (size_t i = 0; i < 3; ++i) {
-           launch.shape.grid[i] = static_cast<uint32_t>(row.Integer(9 + i));
-           launch.shape.block[i] = static_cast<uint32_t>(row.Integer(12 + i));
+           launch.shape.grid[i] = row.AsUnsigned<uint32_t>(9 + i);
+           launch.shape.block[i] = row.AsUnsigned<uint32_t>(12 + i);
          }
-         launch.shape.registers_per_thread = static_cast<uint32_t>(row.Integer(15));
+         launch.shape.registers_per_thread = row.AsUnsigned<uint32_t>(15);
          launch.shape.shared_memory_bytes =
-             static_cast<uint32_t>(row.Integer(16) + row.Integer(17));
+             row.AsUnsigned<uint32_t>(16) + row.AsUnsigned<uint32_t>(17);
          launch.graph_node = row.Integer(18, -1);
          part_.launches.push_back(launch);
          part_.events.push_back(event);
@@ -232,7 +232,7 @@ void PartReader::ReadMemory(const std::string& table, const Piece& piece) {
     event.name = part_.names.Add(is_memset               ? "memset"
                                  : copy == kCopies.end() ? "memcpy"
                                                          : copy->second);
-    part_.memory.push_back({NextEvent(), static_cast<uint64_t>(row.Integer(7))});
+    part_.memory.push_back({NextEvent(), row.AsUnsigned<uint64_t>(7)});
     part_.events.push_back(event);
   });
 }

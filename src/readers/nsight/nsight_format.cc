@@ -1,6 +1,8 @@
 #include "readers/nsight/nsight_format.h"
 
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <vector>
 
@@ -12,6 +14,16 @@ namespace {
 
 bool Recognises(std::string_view head, std::string_view) {
   return head.starts_with(std::string_view("SQLite format 3\0", 16));
+}
+
+// Whether a transaction was begun and not ended. A journal that is done with may stay, without its
+// first bytes.
+bool HasHotJournal(const std::string& path) {
+  constexpr std::string_view kMagic("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
+  std::ifstream journal(path + "-journal", std::ios::binary);
+  std::array<char, kMagic.size()> head{};
+  return journal.read(head.data(), head.size()) &&
+         std::string_view(head.data(), head.size()) == kMagic;
 }
 
 class NsightWorker : public SourceWorker {
@@ -71,6 +83,14 @@ class NsightWorker : public SourceWorker {
           file.path, file.path);
       return {};
     }
+    if (HasHotJournal(file.path)) {
+      report.message = fmt::format(
+          "{}-journal holds what a program that was stopped has to take back; open the file once "
+          "with "
+          "sqlite3, and ingest it again",
+          file.path);
+      return {};
+    }
     const auto opened = SqliteFile::Open(file.path);
     if (!opened) {
       report.message = opened.error().message;
@@ -118,6 +138,6 @@ Status LinkRuns(Store&, std::span<const int64_t>) { return {}; }
 
 }  // namespace
 
-Format NsightFormat() { return {"nsight", Recognises, MakeWorker, LinkRuns}; }
+Format NsightFormat() { return {"nsight", Recognises, MakeWorker, LinkRuns, true}; }
 
 }  // namespace telltale::nsight

@@ -93,7 +93,8 @@ class Loader {
     if (normalised) return {};
     has_start_ = false;
     return file_.Scan("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, [&](const SqliteRow& row) {
-      has_start_ = has_start_ || row.IsInteger(0);
+      if (has_start_ || !row.IsNumber(0)) return;
+      has_start_ = true;
       texts_.session_start_ns = row.Integer(0);
     });
   }
@@ -191,8 +192,11 @@ class Loader {
   }
 
   void AddCounts(ExportPart& part) {
+    // A damaged file has any number of kinds of events.
+    constexpr size_t kMostDetails = 64;
     for (const auto& [key, loss] : part.losses) {
-      auto& sum = losses_[key];
+      const bool is_one_of_many = losses_.size() >= kMostDetails && !losses_.contains(key);
+      auto& sum = losses_[is_one_of_many ? std::pair(key.first, std::string("others")) : key];
       if (sum.count == 0) sum.first_position = data_.records + loss.first_position;
       sum.count += loss.count;
     }
@@ -274,6 +278,7 @@ class Loader {
         continue;
       }
       const auto count = file_.CountOf(table);
+      if (!count) Keep(Fail("{}", count.error().message));
       if (!count || *count == 0) continue;
       data_.records += *count;
       losses_[{"table_not_read", table}].count += *count;

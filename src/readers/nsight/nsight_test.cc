@@ -292,6 +292,46 @@ TEST_F(Nsight, WhatProcessesWroteAreLines) {
   EXPECT_EQ(store_.Lost("output_without_text"), 1);
 }
 
+TEST_F(Nsight, AReportThatIsWrittenAnewReplacesWhatItWas) {
+  const std::string tables =
+      std::string(kStrings) +
+      "CREATE TABLE OSRT_API (start INT, end INT, globalTid INT, nameId INT);"
+      "INSERT INTO OSRT_API VALUES ";
+  Ingest(tables + "(5, 6, 16777217, 5), (7, 8, 16777217, 5);");
+  std::filesystem::remove(folder_.path() + "/report.sqlite");
+  const SourceReport report = Ingest(tables + "(9, 10, 16777217, 5);");
+  EXPECT_NE(report.message.find("written anew"), std::string::npos) << report.message;
+  EXPECT_EQ(store_.Rows("SELECT start_ns FROM events"), Strings{"9"});
+  EXPECT_EQ(store_.Integer("SELECT count(*) FROM source"), 1);
+}
+
+TEST_F(Nsight, AnUnfinishedTransactionIsNotPassedOver) {
+  const std::string path =
+      Export(std::string(kStrings) + "CREATE TABLE OSRT_API (start INT);", "j.sqlite");
+  folder_.Write("j.sqlite-journal", std::string(512, '\0'));
+  EXPECT_EQ(store_.Ingest({path}).sources.at(0).status, SourceStatus::kIngested);
+  folder_.Write("j.sqlite-journal", "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7 and more");
+  const std::string other =
+      Export(std::string(kStrings) + "CREATE TABLE OSRT_API (end INT);", "k.sqlite");
+  std::filesystem::rename(other, path);
+  const SourceReport report = store_.Ingest({path}).sources.at(0);
+  EXPECT_EQ(report.status, SourceStatus::kFailed);
+  EXPECT_NE(report.message.find("-journal"), std::string::npos) << report.message;
+}
+
+TEST_F(Nsight, NumbersThatDoNotFitAreNone) {
+  Ingest(std::string(kStrings) +
+         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, "
+         "correlationId INT, globalPid INT, demangledName INT, gridX INT, gridY INT, blockX INT, "
+         "registersPerThread INT, staticSharedMemory INT, dynamicSharedMemory INT);"
+         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 0, 7, 'abc', 16777216, 5, -1, "
+         "4294967297, "
+         "32, -1, 9223372036854775807, 1);");
+  EXPECT_EQ(store_.Rows("SELECT * EXCLUDE (event) FROM kernel_launches"),
+            Strings{"0|0|0|32|0|0|0|1|-"});
+  EXPECT_EQ(store_.Rows("SELECT correlation FROM events"), Strings{"-"});
+}
+
 TEST_F(Nsight, PayloadsAreKept) {
   Ingest(std::string(kStrings) +
          "INSERT INTO StringIds VALUES (100, '{\"bytes\":8}');"

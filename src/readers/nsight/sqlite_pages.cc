@@ -175,16 +175,17 @@ class SqlitePages::TableScan {
               [](const Wanted& a, const Wanted& b) { return a.place < b.place; });
   }
 
-  Status Visit(uint32_t number) {
+  // Its row ids are above `before`, and at most `last`.
+  Status Visit(uint32_t number, int64_t before, int64_t last) {
     // Each page is in a table once, and no table is deeper.
     constexpr int kMostDepth = 20;
     if (++visited_ > pages_.pages_ || depth_ > kMostDepth) return Damaged("a page is there twice");
     TELLTALE_ASSIGN(const Page page, pages_.Read(number));
     const uint8_t type = page.bytes[page.header];
-    if (type == kLeafTable) return VisitLeaf(page);
+    if (type == kLeafTable) return VisitLeaf(page, before, last);
     if (type != kInteriorTable) return Damaged("a page is not of a table");
     ++depth_;
-    Status status = VisitInterior(page);
+    Status status = VisitInterior(page, before, last);
     --depth_;
     return status;
   }
@@ -207,12 +208,11 @@ class SqlitePages::TableScan {
       const size_t at = BigEndian(page.bytes + pointers + 2 * i, 2);
       if (at < pointers + 2 * cells || at >= usable) return Damaged("a row is not in its page");
       TELLTALE_TRY(on_cell(page.bytes + at, page.bytes + usable));
-      if (done_) break;
     }
     return {};
   }
 
-  Status VisitInterior(const Page& page) {
+  Status VisitInterior(const Page& page, int64_t before, int64_t last) {
     struct Child {
       uint32_t page;
       int64_t last;  // row id
@@ -230,17 +230,19 @@ class SqlitePages::TableScan {
           children.push_back({child, static_cast<int64_t>(key)});
           return Status();
         }));
-    children.push_back({right, std::numeric_limits<int64_t>::max()});
+    children.push_back({right, last});
     for (const Child& child : children) {
-      if (child.last < rows_.first) continue;
-      TELLTALE_TRY(Visit(child.page));
+      if (child.last < before || child.last > last) return Damaged("rows are not in order");
+      if (child.last >= rows_.first) TELLTALE_TRY(Visit(child.page, before, child.last));
       if (done_ || child.last >= rows_.last) return {};
+      before = child.last;
     }
     return {};
   }
 
-  Status VisitLeaf(const Page& page) {
+  Status VisitLeaf(const Page& page, int64_t before, int64_t last) {
     constexpr size_t kHeaderBytes = 8;
+    bool is_first = true;
     return ForEachCell(page, kHeaderBytes, [&](const uint8_t* at, const uint8_t* end) -> Status {
       uint64_t bytes = 0;
       uint64_t rowid = 0;
@@ -248,7 +250,14 @@ class SqlitePages::TableScan {
         return Damaged("a row is not in its page");
       }
       const auto id = static_cast<int64_t>(rowid);
-      done_ = id > rows_.last;
+      // The least id that there is may be that before the first.
+      if (id > last || id < before || (id == before && !is_first)) {
+        return Damaged("rows are not in order");
+      }
+      before = id;
+      is_first = false;
+      // What follows is looked at for its order: a damaged id must not end the table.
+      done_ = done_ || id > rows_.last;
       if (done_ || id < rows_.first) return Status();
       const size_t usable = pages_.usable_bytes_;
       if (bytes <= usable - 35) {
@@ -333,7 +342,9 @@ class SqlitePages::TableScan {
 
 Status SqlitePages::Scan(const TableLayout& layout, const RowidRange& rows,
                          const std::function<void(const SqliteRow&)>& on_row) {
-  return TableScan(*this, layout, rows, on_row).Visit(layout.root_page);
+  return TableScan(*this, layout, rows, on_row)
+      .Visit(layout.root_page, std::numeric_limits<int64_t>::min(),
+             std::numeric_limits<int64_t>::max());
 }
 
 }  // namespace telltale::nsight

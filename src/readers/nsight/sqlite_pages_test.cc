@@ -166,6 +166,26 @@ TEST_F(SqlitePages, RandomTables) {
   }
 }
 
+// An id that is wrong must not end the table in silence, whatever it becomes.
+TEST_F(SqlitePages, RowsOutOfOrderAreDamage) {
+  const std::string whole = BytesOf(
+      Make("CREATE TABLE t (a INT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+           "WHERE i < 10) INSERT INTO t SELECT i * 1000 FROM n;"));
+  // A row: bytes, id, header of two bytes, two bytes of a value.
+  const size_t fifth = whole.find(std::string("\x04\x05\x02\x02\x13\x88", 6));
+  ASSERT_NE(fifth, std::string::npos);
+  for (const char id : {'\x01', '\x04', '\x06', '\x75'}) {
+    std::string bytes = whole;
+    bytes[fifth + 1] = id;
+    const auto file = SqliteFile::Open(folder_.Write("order.sqlite", bytes));
+    ASSERT_TRUE(file);
+    EXPECT_FALSE((*file)->Scan("t", {"a"}, [](const SqliteRow&) {})) << int{id};
+    EXPECT_FALSE((*file)->Scan(
+        "t", {"a"}, [](const SqliteRow&) {}, nullptr, RowidRange{1, 10}))
+        << int{id};
+  }
+}
+
 // Whatever the bytes, it ends, with an error or not, and reads nothing that is not there.
 TEST_F(SqlitePages, DamagedFilesEnd) {
   const std::string whole =

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace telltale::nsight {
 
@@ -22,12 +23,18 @@ class SqliteRow {
   explicit SqliteRow(std::span<const SqliteValue> values) : values_(values) {}
   bool IsNull(size_t column) const { return Of(column).kind == SqliteValue::Kind::kNull; }
   bool IsInteger(size_t column) const { return Of(column).kind == SqliteValue::Kind::kInteger; }
+  bool IsNumber(size_t column) const {
+    return IsInteger(column) || Of(column).kind == SqliteValue::Kind::kReal;
+  }
   // What is not a number reads as `if_not`.
   int64_t Integer(size_t column, int64_t if_not = 0) const {
-    const SqliteValue& value = Of(column);
-    const bool is_number =
-        value.kind == SqliteValue::Kind::kInteger || value.kind == SqliteValue::Kind::kReal;
-    return is_number ? value.integer : if_not;
+    return IsNumber(column) ? Of(column).integer : if_not;
+  }
+  // 0 for what is not a number of this type.
+  template <typename Unsigned>
+  Unsigned AsUnsigned(size_t column) const {
+    const int64_t value = Integer(column);
+    return std::in_range<Unsigned>(value) ? static_cast<Unsigned>(value) : 0;
   }
   // Of a number its digits; good until the next row, and the next call for a number.
   std::string_view Text(size_t column) const {

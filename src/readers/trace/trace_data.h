@@ -84,6 +84,7 @@ struct Event {
   EventKind kind = EventKind::kOther;
   bool nests =
       true;  // false: may end on another thread or overlap freely, so it is nobody's parent
+  uint8_t records = 1;  // of the source: a begin and an end are two
 };
 
 struct LaunchShape {
