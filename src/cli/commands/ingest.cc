@@ -20,8 +20,8 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Files are recognised by content; folders are read recursively; plain, gzip and zstd files may be mixed. A
-file that is in the store already is skipped, one that has grown replaces its earlier rows. Each source is
-wholly in or wholly out, whatever happens.
+file that is in the store already is skipped; one that has grown, and a profile that was written anew, replaces
+its earlier rows. Each source is wholly in or wholly out, whatever happens.
 
 Examples:
   telltale ingest nccl-inspector-4711/
