@@ -272,8 +272,9 @@ TEST(FastPathProperty, SameAsTheGeneralPath) {
     fast_lines += fast.fast_lines;
     lost += LineLossesOf(fast.data);
   }
-  // The test does test both.
-  EXPECT_GT(fast_lines, lines / 4);
+  // The test does test both, also without sample data, where short pieces of many formats teach the
+  // fast path little.
+  EXPECT_GT(fast_lines, lines / 20);
   EXPECT_GT(lost, lines / 100);
 }
 
