@@ -176,6 +176,7 @@ bool EventParser::AddCounters(int64_t time_ns) {
       counter.name = key == "value" ? NameOf(fields_.name)
                                     : NameOf(std::string(fields_.name) + "/" + std::string(key));
       counter.value = *value;
+      counter.records = part_.counters.size() == before ? 1 : 0;
       part_.counters.push_back(counter);
     }
     (void)cursor.Take(',');

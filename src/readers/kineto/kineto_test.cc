@@ -103,6 +103,14 @@ TEST_F(Kineto, APairThatIsLostIsTwoRecords) {
   EXPECT_EQ(store_.Lost("invalid_time"), 2);
 }
 
+TEST_F(Kineto, ACounterOfManyValuesIsOneRecord) {
+  const SourceReport report = Ingest(
+      R"({"baseTimeNanoseconds":4600000000000000000,"traceEvents":[{"ph":"C","name":"memory","pid":1,"tid":1,"ts":90000000000000,"args":{"a":1,"b":2,"c":3}}]})");
+  EXPECT_EQ(report.records, 1U);
+  EXPECT_EQ(report.rows, 0U);
+  EXPECT_EQ(store_.Lost("invalid_time"), 1);
+}
+
 TEST_F(Kineto, RealNumbersThatAreWholeAreNumbers) {
   Ingest(
       R"({"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"launch","pid":1.0,"tid":5.0,"ts":1,"dur":2,"args":{"correlation":5.0}},

@@ -306,8 +306,11 @@ void Builder::ApplyBase(int64_t base_ns) {
   LossCount& lost = losses_[static_cast<size_t>(EventLoss::kInvalidTime)];
   lost.count +=
       EraseIf(data_.flows, [&](trace::FlowPoint& flow) { return !apply(flow.time_ns, 0); });
-  lost.count += EraseIf(data_.counters,
-                        [&](trace::CounterValue& counter) { return !apply(counter.time_ns, 0); });
+  EraseIf(data_.counters, [&](trace::CounterValue& counter) {
+    if (apply(counter.time_ns, 0)) return false;
+    lost.count += counter.records;
+    return true;
+  });
 }
 
 // Removes what the threads have found, and counts it; returns how many that were.

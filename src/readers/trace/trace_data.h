@@ -142,6 +142,7 @@ struct CounterValue {
   uint32_t track = 0;
   uint32_t name = 0;
   double value = 0;
+  uint32_t records = 1;  // of the source: 0 where another value of the same record counts
 };
 
 // A line that a process wrote while it was profiled.
