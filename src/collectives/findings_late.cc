@@ -97,9 +97,13 @@ class LaneSearch {
     constexpr float kTogetherUs = 2;
     constexpr float kTogether = 1.03F;
     usual_second_us_ = matched_.second_us;
+    bool any_missing = false;
     for (size_t i = 0; i < matched_.size(); ++i) {
-      if (MissesRanks(i)) usual_second_us_[i] = matched_.most_us[i];
+      if (!MissesRanks(i)) continue;
+      usual_second_us_[i] = matched_.most_us[i];
+      any_missing = true;
     }
+    if (!any_missing) return;
     for (const SeriesData& series : lane_.series) {
       const auto own = data_.Sequences(series);
       const auto times = data_.Times(series);

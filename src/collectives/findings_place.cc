@@ -106,6 +106,13 @@ class PlaceSearch {
     found_.causes.push_back(std::move(cause));
   }
 
+  // At much the same time.
+  static bool AreNear(const SlowCause& one, const SlowCause& other) {
+    constexpr double kNear = 0.1;
+    return one.first_progress <= other.last_progress + kNear &&
+           other.first_progress <= one.last_progress + kNear;
+  }
+
   // What is left of a cause, because it is not the same everywhere and at its edges, is no second
   // one.
   bool Absorb(const SlowCause& cause) {
@@ -117,11 +124,8 @@ class PlaceSearch {
           cause.host >= 0 && (cause.host == known.host || cause.host == known.other_host);
       const bool same_other = cause.other_host >= 0 && (cause.other_host == known.host ||
                                                         cause.other_host == known.other_host);
-      constexpr double kNear = 0.1;
-      const bool same_time = cause.first_progress <= known.last_progress + kNear &&
-                             known.first_progress <= cause.last_progress + kNear;
       const bool weaker = cause.excess < 1.3 * known.excess;
-      if (!same_time || !weaker || !(everywhere || same_host || same_other)) continue;
+      if (!AreNear(cause, known) || !weaker || !(everywhere || same_host || same_other)) continue;
       known.units.insert(known.units.end(), cause.units.begin(), cause.units.end());
       known.operations += cause.operations;
       return true;
@@ -132,12 +136,16 @@ class PlaceSearch {
   // Who comes out of slow transfers is waited for in the next communicators. Where its records are
   // lost there, those that wait look slow themselves.
   void LeaveOutWhatComesAfter() {
-    std::erase_if(found_.causes, [&](const SlowCause& cause) {
-      if (cause.communicator < 0 || !units_[cause.clearest.unit].lossy) return false;
+    // Each is held against all, before any is left out.
+    std::vector<SlowCause> kept;
+    for (const SlowCause& cause : found_.causes) {
       const auto before =
           std::find_if(found_.causes.begin(), found_.causes.end(),
                        [&](const SlowCause& other) { return MayComeAfter(cause, other); });
-      if (before == found_.causes.end()) return false;
+      if (before == found_.causes.end()) {
+        kept.push_back(cause);
+        continue;
+      }
       const auto name = [&](const SlowCause& of) {
         return data_.communicators[static_cast<size_t>(of.communicator)].name;
       };
@@ -146,16 +154,15 @@ class PlaceSearch {
            fmt::format("operations of {} take longer for a while, but records are lost, and they "
                        "may wait for ranks that come out of the slow {}",
                        name(cause), name(*before))});
-      return true;
-    });
+    }
+    found_.causes = std::move(kept);
   }
 
   bool MayComeAfter(const SlowCause& cause, const SlowCause& other) const {
     constexpr double kMostOfAdded = 3;  // of a transfer, by the clearest ones
-    constexpr double kNear = 0.1;
-    if (other.communicator < 0 || other.communicator == cause.communicator ||
-        !(other.log_p < cause.log_p) || cause.first_progress > other.last_progress + kNear ||
-        other.first_progress > cause.last_progress + kNear) {
+    if (cause.communicator < 0 || !units_[cause.clearest.unit].lossy || other.communicator < 0 ||
+        other.communicator == cause.communicator || !(other.log_p < cause.log_p) ||
+        !AreNear(cause, other)) {
       return false;
     }
     const double between = OperationsOf(static_cast<uint32_t>(other.communicator), nullptr) /

@@ -46,6 +46,11 @@ uint32_t EventParser::TrackOf(std::string_view pid, std::string_view tid, bool i
   std::optional<uint32_t>& last_track = last_track_[is_gpu ? 1 : 0];
   if (last_track && last_key.tid == tid && last_key.pid == pid) return *last_track;
   last_key = {std::string(pid), std::string(tid), is_gpu};
+  const auto known = track_numbers_.find(last_key);
+  if (known != track_numbers_.end()) {
+    last_track = known->second;
+    return *last_track;
+  }
   // "5.0" is 5.
   TrackKey key = last_key;
   for (std::string* const text : {&key.pid, &key.tid}) {
@@ -59,7 +64,9 @@ uint32_t EventParser::TrackOf(std::string_view pid, std::string_view tid, bool i
     part_.track_events.push_back(0);
     part_.track_work.push_back(0);
   }
-  last_track = place->second;
+  const uint32_t number = place->second;
+  track_numbers_.emplace(last_key, number);
+  last_track = number;
   return *last_track;
 }
 

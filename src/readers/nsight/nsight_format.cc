@@ -85,9 +85,8 @@ class NsightWorker : public SourceWorker {
     }
     if (HasHotJournal(file.path)) {
       report.message = fmt::format(
-          "{}-journal holds what a program that was stopped has to take back; open the file once "
-          "with "
-          "sqlite3, and ingest it again",
+          "{}-journal holds what a program that was stopped has to take back; open the file "
+          "once with sqlite3, and ingest it again",
           file.path);
       return {};
     }

@@ -8,13 +8,14 @@
 namespace telltale::nsight {
 namespace {
 
-std::string Quoted(std::string_view name) {
-  std::string quoted = "\"";
-  for (const char c : name) {
-    if (c == '"') quoted += '"';
+// Names have double quotation marks, texts single ones.
+std::string Quoted(std::string_view text, char mark = '"') {
+  std::string quoted(1, mark);
+  for (const char c : text) {
+    if (c == mark) quoted += mark;
     quoted += c;
   }
-  return quoted + '"';
+  return quoted + mark;
 }
 
 std::string UriOf(const std::string& path) {
@@ -160,11 +161,10 @@ std::optional<TableLayout> SqliteFile::LayoutOf(const std::string& table,
   if (!list.Step()) return {};
   // Without row ids it is laid out as an index.
   if (list.row().Text(2) != "table" || list.row().Integer(4) != 0) return {};
-  std::string quoted_text = "'";
-  for (const char c : table) quoted_text += c == '\'' ? "''" : std::string(1, c);
   Statement master(handle_,
-                   "SELECT rootpage, sql FROM sqlite_master WHERE type = 'table' AND name = " +
-                       quoted_text + "'");
+                   "SELECT rootpage, sql FROM sqlite_master WHERE type = 'table' AND "
+                   "name = " +
+                       Quoted(table, '\''));
   if (!master.Step() || master.row().Integer(0) <= 0 ||
       master.row().Integer(0) > std::numeric_limits<uint32_t>::max()) {
     return {};
