@@ -4,6 +4,7 @@
 // output as CSV.
 //
 //   query_bench --telltale build/release/telltale --store FILE [--runs 5] [--name NAME]
+//               [--only QUERY]
 //
 // Writes rows of build/bench.json, one a line.
 
@@ -106,13 +107,15 @@ int main(int argc, char** argv) {
   std::map<std::string, std::string> option = {{"--telltale", "build/release/telltale"},
                                                {"--store", ""},
                                                {"--runs", "5"},
-                                               {"--name", "query"}};
+                                               {"--name", "query"},
+                                               {"--only", ""}};
   for (int i = 1; i + 1 < argc; i += 2) option[argv[i]] = argv[i + 1];
   const int runs = std::atoi(option["--runs"].c_str());
-  PrintReference(option["--store"], option["--name"], runs);
+  const std::string only = option["--only"];
+  if (only.empty()) PrintReference(option["--store"], option["--name"], runs);
   for (const telltale::QueryHead& head : telltale::QueryHeads(kPrefix)) {
     const std::string query = head.name.substr(kPrefix.size());
-    if (query == "bandwidth-each") continue;
+    if (query == "bandwidth-each" || (!only.empty() && query != only)) continue;
     std::vector<std::string> words = {option["--telltale"], "--store", option["--store"], "--quiet",
                                       "--format",           "csv",     "collectives",     query};
     double kept = 0;

@@ -26,7 +26,7 @@ FROM (SELECT DISTINCT series, message_bytes FROM selected_irregular) r
 JOIN selected_series s ON s.series = r.series;
 
 CREATE TEMP VIEW selected_record AS
-SELECT s.series, (r.sequence_key + b.sequence_offset)::UBIGINT AS sequence,
+SELECT s.series, s.run, (r.sequence_key + b.sequence_offset)::UBIGINT AS sequence,
        (r.timestamp_key + b.timestamp_offset_us)::UBIGINT AS dump_timestamp_us,
        (r.line_key + b.line_offset)::UBIGINT AS line, s.message_bytes,
        r.exec_time_us::UBIGINT AS exec_time_us, s.traffic_bytes, s.bus_factor,
@@ -39,6 +39,6 @@ JOIN operation_block b ON b.block = r.block
 JOIN selected_series s ON s.series = b.series
 WHERE is_selected_time(r.timestamp_key + b.timestamp_offset_us)
 UNION ALL
-SELECT series, sequence, dump_timestamp_us, line, message_bytes, exec_time_us, traffic_bytes, bus_factor,
+SELECT series, run, sequence, dump_timestamp_us, line, message_bytes, exec_time_us, traffic_bytes, bus_factor,
        rate_time_us, busbw_gbs
 FROM selected_irregular;

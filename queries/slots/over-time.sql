@@ -6,7 +6,7 @@ CREATE TEMP TABLE slot AS
 WITH span AS (
   SELECT run, min(try_cast(first_dump_timestamp_us AS BIGINT)) AS first_us,
          max(try_cast(last_dump_timestamp_us AS BIGINT)) AS last_us
-  FROM selected_count JOIN (SELECT series, run FROM selected_series) USING (series) GROUP BY run)
+  FROM selected_count GROUP BY run)
 SELECT (row_number() OVER () - 1)::UINTEGER AS slot, operation, communicator_type, message_bytes, run,
        any_value(first_us) AS origin,
        any_value(greatest(coalesce((getvariable('bin')::DOUBLE * 1e6)::BIGINT,

@@ -1,7 +1,7 @@
 -- Lateness of ranks from the records as they are: the reference for MakeRankSkew(), and its way where
 -- sequence numbers are too far apart for arrays.
 
-CREATE OR REPLACE TEMP TABLE rank_skew AS
+CREATE OR REPLACE TEMP TABLE skew_by_records AS
 WITH record AS (
   SELECT s.communicator, s.operation, r.sequence, s.rank, max(r.exec_time_us) AS exec_time_us
   FROM selected_record r
@@ -18,3 +18,5 @@ SELECT r.communicator::BIGINT AS communicator, r.operation, r.rank, count(*)::UB
        count(*) FILTER (r.exec_time_us = m.shortest AND m.longest > m.shortest)::UBIGINT AS latest
 FROM record r JOIN matched m USING (communicator, operation, sequence)
 GROUP BY r.communicator, r.operation, r.rank;
+
+CREATE OR REPLACE TEMP VIEW rank_skew AS FROM skew_by_records;

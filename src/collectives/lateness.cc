@@ -9,7 +9,7 @@ namespace telltale::collectives {
 void FoldTimesAvx2(const uint32_t* times, size_t count, uint32_t* longest, uint32_t* shortest,
                    uint32_t* ranks);
 Lateness LatenessOfAvx2(const uint32_t* times, size_t count, const uint32_t* longest,
-                        const uint32_t* shortest);
+                        const uint32_t* shortest, uint32_t most);
 
 namespace {
 bool HasAvx2() {
@@ -28,11 +28,11 @@ void FoldTimes(const uint32_t* times, size_t count, uint32_t* longest, uint32_t*
 }
 
 Lateness LatenessOf(const uint32_t* times, size_t count, const uint32_t* longest,
-                    const uint32_t* shortest) {
+                    const uint32_t* shortest, uint32_t most) {
 #if defined(__x86_64__)
-  if (HasAvx2()) return LatenessOfAvx2(times, count, longest, shortest);
+  if (HasAvx2()) return LatenessOfAvx2(times, count, longest, shortest, most);
 #endif
-  return LatenessOfLoop(times, count, longest, shortest);
+  return LatenessOfLoop(times, count, longest, shortest, most);
 }
 
 }  // namespace telltale::collectives

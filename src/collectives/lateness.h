@@ -21,8 +21,8 @@ struct Lateness {
 void FoldTimes(const uint32_t* times, size_t count, uint32_t* longest, uint32_t* shortest,
                uint32_t* ranks);
 
-// Operations with a `longest` of 0 do not count.
+// Operations with a `longest` of 0 do not count. `most`: no longest time is above it.
 Lateness LatenessOf(const uint32_t* times, size_t count, const uint32_t* longest,
-                    const uint32_t* shortest);
+                    const uint32_t* shortest, uint32_t most);
 
 }  // namespace telltale::collectives

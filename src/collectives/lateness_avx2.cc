@@ -5,7 +5,7 @@ namespace telltale::collectives {
 void FoldTimesAvx2(const uint32_t* times, size_t count, uint32_t* longest, uint32_t* shortest,
                    uint32_t* ranks);
 Lateness LatenessOfAvx2(const uint32_t* times, size_t count, const uint32_t* longest,
-                        const uint32_t* shortest);
+                        const uint32_t* shortest, uint32_t most);
 
 void FoldTimesAvx2(const uint32_t* times, size_t count, uint32_t* longest, uint32_t* shortest,
                    uint32_t* ranks) {
@@ -13,8 +13,8 @@ void FoldTimesAvx2(const uint32_t* times, size_t count, uint32_t* longest, uint3
 }
 
 Lateness LatenessOfAvx2(const uint32_t* times, size_t count, const uint32_t* longest,
-                        const uint32_t* shortest) {
-  return LatenessOfLoop(times, count, longest, shortest);
+                        const uint32_t* shortest, uint32_t most) {
+  return LatenessOfLoop(times, count, longest, shortest, most);
 }
 
 }  // namespace telltale::collectives

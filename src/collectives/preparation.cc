@@ -84,9 +84,11 @@ Status Prepare(Store& store, Connection& connection, std::string_view query,
   if (query == kSkew) return MakeRankSkew(store, connection);
   const SlotQuery* const slots = SlotQueryOf(query);
   if (slots == nullptr) return {};
+  BlocksToCome blocks;
+  if (slots->bins != Bins::kNone) blocks = LoadBlocksAside(store);
   TELLTALE_TRY(RunFile(connection, fmt::format("slots/{}", query)));
   TELLTALE_TRY(RunFile(connection, "slots/members"));
-  return RateSlots(store, connection, slots->bins);
+  return RateSlots(store, connection, slots->bins, std::move(blocks));
 }
 
 }  // namespace telltale::collectives

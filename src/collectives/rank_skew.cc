@@ -65,20 +65,16 @@ class Skew {
 
   // False where arrays do not suit.
   Result<bool> Find() {
+    BlocksToCome to_come = LoadBlocksAside(store_);
     TELLTALE_TRY(LoadTimes());
     TELLTALE_TRY(LoadSeries());
     TELLTALE_TRY(LoadIrregular());
     if (!suits_) return false;
     MakeRows();
     if (!suits_) return false;
+    TELLTALE_ASSIGN(const RecordBlocks blocks, BlocksOf(store_, chosen_, to_come));
     times_ = ZeroedArray<uint32_t>(cells_);
-    TELLTALE_TRY(PutRecords());
-    for (const IrregularRecord& record : irregular_) {
-      if (record.series < row_of_series_.size() && row_of_series_[record.series] != kNone) {
-        PutTime(rows_[row_of_series_[record.series]], record.sequence, record.exec_time_us);
-      }
-    }
-    ForEachInTurn(groups_.size(), workers_, 16, [&](size_t i) { Match(groups_[i]); });
+    TELLTALE_TRY(PutAndMatch(blocks));
     TELLTALE_TRY(WriteTable());
     return true;
   }
@@ -99,29 +95,30 @@ class Skew {
 
   Status LoadSeries() {
     TELLTALE_TRY(connection_.Run(
+        "CREATE OR REPLACE TEMP TABLE skew_series AS "
+        "SELECT series, communicator, operation, rank, first_sequence, last_sequence "
+        "FROM selected_series WHERE kind = 'collective' AND n_ranks > 1 "
+        "AND communicator IS NOT NULL AND rank IS NOT NULL; "
         "CREATE OR REPLACE TEMP TABLE skew_operation AS "
         "SELECT (row_number() OVER (ORDER BY operation) - 1)::UINTEGER AS number, operation "
-        "FROM (SELECT DISTINCT operation FROM selected_series WHERE kind = 'collective')"));
-    return ScanColumns(
-        connection_,
-        "SELECT s.series::UINTEGER, s.communicator::BIGINT, o.number, s.rank, "
-        "coalesce(s.first_sequence, 18446744073709551615::UBIGINT), "
-        "coalesce(s.last_sequence, 0::UBIGINT) "
-        "FROM selected_series s JOIN skew_operation o USING (operation) "
-        "WHERE s.kind = 'collective' AND s.n_ranks > 1 AND s.communicator IS NOT NULL "
-        "AND s.rank IS NOT NULL",
-        [&](std::span<const void* const> columns, size_t rows) {
-          const auto* series = static_cast<const uint32_t*>(columns[0]);
-          const auto* communicator = static_cast<const int64_t*>(columns[1]);
-          const auto* operation = static_cast<const uint32_t*>(columns[2]);
-          const auto* rank = static_cast<const int64_t*>(columns[3]);
-          const auto* first = static_cast<const uint64_t*>(columns[4]);
-          const auto* last = static_cast<const uint64_t*>(columns[5]);
-          for (size_t i = 0; i < rows; ++i) {
-            series_.push_back(
-                {series[i], communicator[i], operation[i], rank[i], first[i], last[i]});
-          }
-        });
+        "FROM (SELECT DISTINCT operation FROM skew_series)"));
+    return ScanColumns(connection_,
+                       "SELECT s.series::UINTEGER, s.communicator::BIGINT, o.number, s.rank, "
+                       "coalesce(s.first_sequence, 18446744073709551615::UBIGINT), "
+                       "coalesce(s.last_sequence, 0::UBIGINT) "
+                       "FROM skew_series s JOIN skew_operation o USING (operation)",
+                       [&](std::span<const void* const> columns, size_t rows) {
+                         const auto* series = static_cast<const uint32_t*>(columns[0]);
+                         const auto* communicator = static_cast<const int64_t*>(columns[1]);
+                         const auto* operation = static_cast<const uint32_t*>(columns[2]);
+                         const auto* rank = static_cast<const int64_t*>(columns[3]);
+                         const auto* first = static_cast<const uint64_t*>(columns[4]);
+                         const auto* last = static_cast<const uint64_t*>(columns[5]);
+                         for (size_t i = 0; i < rows; ++i) {
+                           series_.push_back({series[i], communicator[i], operation[i], rank[i],
+                                              first[i], last[i]});
+                         }
+                       });
   }
 
   Status LoadIrregular() {
@@ -199,53 +196,77 @@ class Skew {
     }
   }
 
-  void PutTime(const Row& row, uint64_t sequence, uint32_t exec_time_us) {
-    uint32_t& time = times_[row.begin + (sequence - groups_[row.group].first_sequence)];
-    time = std::max(time, exec_time_us);
-  }
-
   // A record comes once for each rank, operation and sequence number, but where files overlap: then
   // the longest time of a place must stay. Only if some place was put to twice, which shows in the
   // counts, the slower way is taken, over all once more.
-  Status PutRecords() {
+  Status PutAndMatch(const RecordBlocks& blocks) {
     TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
     workers_ = workers - 1;
     const RecordFields fields = {true, by_time_};
     std::vector<uint64_t> put(workers);
-    TELLTALE_TRY(ScanRecords(store_, chosen_, fields, [&](size_t worker, const RecordSpan& span) {
-      put[worker] += Put(span, [](uint32_t& place, uint32_t time) {
-        std::atomic_ref<uint32_t>(place).store(time, std::memory_order_relaxed);
-      });
-    }));
-    if (std::accumulate(put.begin(), put.end(), uint64_t{0}) == TimesPut()) return {};
-    return ScanRecords(store_, chosen_, fields, [&](size_t, const RecordSpan& span) {
+    TELLTALE_TRY(
+        ScanRecords(store_, chosen_, fields, blocks, [&](size_t worker, const RecordSpan& span) {
+          put[worker] += Put(span, [](uint32_t& place, uint32_t time) {
+            std::atomic_ref<uint32_t>(place).store(time, std::memory_order_relaxed);
+          });
+        }));
+    put[0] += PutIrregular();
+    if (std::accumulate(put.begin(), put.end(), uint64_t{0}) == MatchAll()) return {};
+    TELLTALE_TRY(ScanRecords(store_, chosen_, fields, blocks, [&](size_t, const RecordSpan& span) {
       (void)Put(span, [](uint32_t& place, uint32_t time) {
         const std::atomic_ref<uint32_t> at(place);
         uint32_t old = at.load();
         while (old < time && !at.compare_exchange_weak(old, time)) {
         }
       });
-    });
+    }));
+    (void)PutIrregular();
+    (void)MatchAll();
+    return {};
   }
 
-  uint64_t TimesPut() const {
-    std::atomic<uint64_t> put = 0;
-    ForEachInTurn(rows_.size(), workers_, 16, [&](size_t i) {
-      const uint32_t* const times = times_.data() + rows_[i].begin;
-      const size_t length = groups_[rows_[i].group].length();
-      put += length - static_cast<size_t>(std::count(times, times + length, 0U));
-    });
+  uint64_t PutIrregular() {
+    uint64_t put = 0;
+    for (const IrregularRecord& record : irregular_) {
+      if (record.series >= row_of_series_.size() || row_of_series_[record.series] == kNone)
+        continue;
+      const Row& row = rows_[row_of_series_[record.series]];
+      uint32_t& time = times_[row.begin + (record.sequence - groups_[row.group].first_sequence)];
+      time = std::max(time, record.exec_time_us);
+      ++put;
+    }
     return put;
+  }
+
+  // How many places have a time.
+  uint64_t MatchAll() {
+    std::atomic<uint64_t> times = 0;
+    ForEachInTurn(groups_.size(), workers_, 16, [&](size_t i) { times += Match(groups_[i]); });
+    return times;
   }
 
   // How many records had a time.
   template <typename PutTime>
   uint64_t Put(const RecordSpan& span, const PutTime& put_time) {
     const Row& row = rows_[row_of_series_[span.series]];
-    const auto first = static_cast<int64_t>(groups_[row.group].first_sequence);
-    uint32_t* const times = times_.data() + row.begin;
     const size_t length = groups_[row.group].length();
-    const int64_t offset = span.sequence_offset - first;
+    const int64_t offset =
+        span.sequence_offset - static_cast<int64_t>(groups_[row.group].first_sequence);
+    uint32_t* const times = times_.data() + row.begin;
+    const auto check = [&](size_t at) {
+      if (at < length) return;
+      throw std::runtime_error(fmt::format(
+          "the store is damaged: series {} has more records than it says", span.series));
+    };
+    if (!by_time_ && AreConsecutive(span)) {
+      const auto at = static_cast<size_t>(span.sequence_key[0] + offset);
+      check(at);
+      check(at + span.count - 1);
+      for (size_t i = 0; i < span.count; ++i) put_time(times[at + i], span.exec_time_us[i]);
+      const uint32_t* const exec_time_us = span.exec_time_us;
+      return span.count -
+             static_cast<size_t>(std::count(exec_time_us, exec_time_us + span.count, 0U));
+    }
     uint64_t put = 0;
     for (size_t i = 0; i < span.count; ++i) {
       if (by_time_) {
@@ -254,20 +275,28 @@ class Skew {
       }
       if (span.exec_time_us[i] == 0) continue;
       const auto at = static_cast<size_t>(span.sequence_key[i] + offset);
-      if (at >= length) {
-        throw std::runtime_error(fmt::format(
-            "the store is damaged: series {} has more records than it says", span.series));
-      }
+      check(at);
       put_time(times[at], span.exec_time_us[i]);
       ++put;
     }
     return put;
   }
 
+  static bool AreConsecutive(const RecordSpan& span) {
+    const uint32_t* const keys = span.sequence_key;
+    const uint32_t first = keys[0];
+    const auto count = static_cast<uint32_t>(span.count);
+    uint32_t off = 0;
+    for (uint32_t i = 0; i < count; ++i) off |= keys[i] - first - i;
+    return off == 0;
+  }
+
   // Longest and shortest time of each operation over the ranks, then each rank against them; a part
-  // of the sequence numbers at a time, so that all stays in the cache.
-  void Match(const Group& group) {
-    if (group.first_sequence > group.last_sequence) return;
+  // of the sequence numbers at a time, so that all stays in the cache. How many times there are.
+  uint64_t Match(const Group& group) {
+    for (size_t row = group.first_row; row < group.end_row; ++row) rows_[row].lateness = {};
+    if (group.first_sequence > group.last_sequence) return 0;
+    uint64_t times = 0;
     constexpr size_t kPart = 1024;
     std::array<uint32_t, kPart> longest{};
     std::array<uint32_t, kPart> shortest{};
@@ -281,12 +310,15 @@ class Skew {
         FoldTimes(times_.data() + rows_[row].begin + begin, count, longest.data(), shortest.data(),
                   ranks.data());
       }
+      uint32_t most = 0;
       for (size_t i = 0; i < count; ++i) {
+        times += ranks[i];
         if (ranks[i] < 2) longest[i] = 0;
+        most = std::max(most, longest[i]);
       }
       for (size_t row = group.first_row; row < group.end_row; ++row) {
         const Lateness part = LatenessOf(times_.data() + rows_[row].begin + begin, count,
-                                         longest.data(), shortest.data());
+                                         longest.data(), shortest.data(), most);
         Lateness& all = rows_[row].lateness;
         all.operations += part.operations;
         all.sum_us += part.sum_us;
@@ -295,6 +327,7 @@ class Skew {
         all.latest += part.latest;
       }
     }
+    return times;
   }
 
   Status WriteTable() {
@@ -332,7 +365,7 @@ class Skew {
       return at;
     }));
     return connection_.Run(
-        "CREATE OR REPLACE TEMP TABLE rank_skew AS "
+        "CREATE OR REPLACE TEMP VIEW rank_skew AS "
         "SELECT r.* REPLACE (o.operation AS operation) "
         "FROM skew_row r JOIN skew_operation o ON o.number = r.operation");
   }

@@ -106,8 +106,8 @@ int64_t FloorDivide(int64_t value, int64_t width) {
 
 class Rater {
  public:
-  Rater(Store& store, Connection& connection, Bins bins)
-      : store_(store), connection_(connection), bins_(bins) {}
+  Rater(Store& store, Connection& connection, Bins bins, BlocksToCome blocks)
+      : store_(store), connection_(connection), bins_(bins), blocks_(std::move(blocks)) {}
 
   Status Rate() {
     TELLTALE_TRY(LoadTimes());
@@ -123,9 +123,10 @@ class Rater {
                                  }));
     } else {
       const RecordFields fields = {bins_ == Bins::kSequence, by_time_ || bins_ == Bins::kTime};
-      TELLTALE_TRY(ScanRecords(store_, chosen_, fields, [&](size_t worker, const RecordSpan& span) {
-        AddSpan(workers_[worker], span);
-      }));
+      TELLTALE_ASSIGN(const RecordBlocks blocks, BlocksOf(store_, chosen_, blocks_));
+      TELLTALE_TRY(ScanRecords(
+          store_, chosen_, fields, blocks,
+          [&](size_t worker, const RecordSpan& span) { AddSpan(workers_[worker], span); }));
     }
     TELLTALE_TRY(AddIrregular());
     Merge();
@@ -294,13 +295,13 @@ class Rater {
       counts.push_back(&found);
     });
     summaries_.resize(counts.size());
-    ForEachInTurn(counts.size(), workers_.size() - 1, 16,
+    ForEachInTurn(counts.size(), workers_.size() - 1, 1,
                   [&](size_t i) { summaries_[i] = counts[i]->Summarise(); });
   }
 
   Status WriteTable() {
     TELLTALE_TRY(connection_.Run(
-        "CREATE OR REPLACE TEMP TABLE rated (slot UINTEGER, bin BIGINT, n UBIGINT, "
+        "CREATE OR REPLACE TEMP TABLE rated_row (slot UINTEGER, bin BIGINT, n UBIGINT, "
         "busbw_gbs_min DOUBLE, busbw_gbs_p10 DOUBLE, busbw_gbs_p25 DOUBLE, busbw_gbs_p50 DOUBLE, "
         "busbw_gbs_p75 DOUBLE, busbw_gbs_p90 DOUBLE, busbw_gbs_max DOUBLE, busbw_gbs_mean DOUBLE, "
         "variation DOUBLE)"));
@@ -317,7 +318,7 @@ class Rater {
                                      kReal,
                                      kReal,
                                      kReal};
-    TELLTALE_ASSIGN(const auto insert, BulkInsert::Create(connection_, "rated", kColumns));
+    TELLTALE_ASSIGN(const auto insert, BulkInsert::Create(connection_, "rated_row", kColumns));
     size_t next = 0;
     TELLTALE_TRY(insert->Insert([&](std::span<void* const> columns, size_t capacity) {
       size_t row = 0;
@@ -337,7 +338,9 @@ class Rater {
       return row;
     }));
     // The insert has no NULL.
-    return connection_.Run("UPDATE rated SET variation = NULL WHERE n = 1");
+    return connection_.Run(
+        "CREATE OR REPLACE TEMP VIEW rated AS "
+        "SELECT * REPLACE (CASE WHEN n > 1 THEN variation END AS variation) FROM rated_row");
   }
 
   static constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
@@ -346,6 +349,7 @@ class Rater {
   Store& store_;
   Connection& connection_;
   Bins bins_;
+  BlocksToCome blocks_;
   bool by_time_ = false;
   int64_t since_us_ = kEarliest;
   int64_t until_us_ = kLatest;
@@ -358,8 +362,8 @@ class Rater {
 
 }  // namespace
 
-Status RateSlots(Store& store, Connection& connection, Bins bins) {
-  return Rater(store, connection, bins).Rate();
+Status RateSlots(Store& store, Connection& connection, Bins bins, BlocksToCome blocks) {
+  return Rater(store, connection, bins, std::move(blocks)).Rate();
 }
 
 }  // namespace telltale::collectives

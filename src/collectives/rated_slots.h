@@ -4,6 +4,7 @@
 // preparation (queries/slots) says which series belong to which slot; this counts their execution
 // times by slot, or by slot and bin, and leaves the summaries in a temporary table.
 
+#include "collectives/record_scan.h"
 #include "store/store.h"
 
 namespace telltale::collectives {
@@ -19,10 +20,11 @@ enum class Bins {
 //   slot_series     series UINTEGER, slot UINTEGER, traffic_bytes DOUBLE, bus_factor DOUBLE, origin
 //                   BIGINT, width BIGINT: regular records go to bin floor((value - origin) / width)
 //   slot_irregular  the irregular records of slots
-// and the filters since_us, until_us. Makes the temporary table
+// and the filters since_us, until_us. Makes the temporary view
 //   rated           slot UINTEGER, bin BIGINT, n UBIGINT, busbw_gbs_min, _p10, _p25, _p50, _p75,
 //                   _p90, _max, _mean DOUBLE, variation DOUBLE: as busbw_summary() gives them
 // with a row for each slot and bin that has a bandwidth.
-Status RateSlots(Store& store, Connection& connection, Bins bins);
+// `blocks`: if they are loaded already.
+Status RateSlots(Store& store, Connection& connection, Bins bins, BlocksToCome blocks);
 
 }  // namespace telltale::collectives

@@ -5,8 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "base/zeroed_array.h"
 #include "store/store.h"
 
 namespace telltale::collectives {
@@ -36,9 +40,38 @@ using OnSpan = std::function<void(size_t worker, const RecordSpan& span)>;
 using OnCounts = std::function<void(size_t worker, uint32_t series, const uint32_t* exec_time_us,
                                     const uint32_t* operations, size_t count)>;
 
+// What turns the keys of records into values: the offsets of blocks, found by series and number in
+// it.
+class RecordBlocks {
+ public:
+  struct Offsets {
+    int64_t sequence = 0;
+    int64_t timestamp_us = 0;
+  };
+
+  // Of the blocks that meet a condition of SQL; of all where it is empty.
+  static Result<RecordBlocks> Load(Store& store, const std::string& where);
+
+  const Offsets& Of(int64_t block) const;  // throws where there is none
+
+ private:
+  size_t Place(int64_t block) const;
+  Status CountBlocks(Connection& connection, const std::string& where);
+
+  std::vector<size_t> first_;  // place of a series' first block
+  ZeroedArray<Offsets> offsets_;
+};
+
+// Loads the blocks on a thread of its own, while other work goes on; without value where they are
+// so many that those of the chosen series alone should be loaded.
+using BlocksToCome = std::future<Result<std::optional<RecordBlocks>>>;
+BlocksToCome LoadBlocksAside(Store& store);
+
 // Irregular records are not among them.
 Status ScanRecords(Store& store, const ChosenSeries& chosen, RecordFields fields,
-                   const OnSpan& on_span);
+                   const RecordBlocks& blocks, const OnSpan& on_span);
+// Waits for the blocks, and loads those of the chosen series if there are none to come.
+Result<RecordBlocks> BlocksOf(Store& store, const ChosenSeries& chosen, BlocksToCome& to_come);
 // Rows of operation_histogram.
 Status ScanHistogram(Store& store, const ChosenSeries& chosen, const OnCounts& on_counts);
 

@@ -235,11 +235,12 @@ Status Select(Connection& connection, const FilterValues& values, std::string_vi
   if (!variables.empty()) TELLTALE_TRY(connection.Run(variables));
   TELLTALE_ASSIGN(const StoreState state, StateOf(connection));
   const bool cells = !by_time && !by_domain && !by_place && state.cells_up_to_date;
+  const char* const whole = state.irregular ? "selection/whole" : "selection/whole_regular";
   std::vector<Definition> definitions;
   for (const char* name :
        {"selection/filters", by_domain ? "selection/nvlink_domains" : "selection/types",
         "selection/series", state.irregular ? "" : "selection/no_irregular", "selection/records",
-        by_time ? "selection/between" : "selection/whole",
+        by_time ? "selection/between" : whole,
         cells ? "selection/cells" : "selection/cells_of_series"}) {
     if (*name == '\0') continue;
     TELLTALE_ASSIGN(const std::string text, QueryText(name));

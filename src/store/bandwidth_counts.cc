@@ -10,7 +10,11 @@
 namespace telltale {
 namespace {
 
-constexpr size_t kManyTimes = 8192;  // they and their counts stay in the cache
+constexpr size_t kManyTimes = 1024;        // enough to see where the others will lie
+constexpr uint64_t kLeastMargin = 256;     // of a window, around the times that open it
+constexpr uint64_t kWidestWindow = 16384;  // it stays in the cache
+// Counts of a window are numbers of 32 bits.
+constexpr uint64_t kMostInWindow = std::numeric_limits<uint32_t>::max() / 2;
 constexpr size_t kFewestToCompact = 4096;
 constexpr size_t kManyFormulas = 8;
 
@@ -98,14 +102,14 @@ uint32_t BandwidthCounts::NumberOfOther(const BandwidthFormula& formula) {
     const auto [place, is_new] = number_of_.emplace(formula, next);
     if (!is_new) return place->second;
   }
-  others_.push_back({formula, {}});
+  others_.emplace_back().formula = formula;
   return next;
 }
 
 bool BandwidthCounts::empty() const {
-  return entries_.empty() && first_.times.empty() &&
-         std::all_of(others_.begin(), others_.end(),
-                     [](const auto& of) { return of.times.empty(); });
+  const auto is_empty = [](const OfFormula& of) { return of.times.empty() && of.in_window == 0; };
+  return entries_.empty() && is_empty(first_) &&
+         std::all_of(others_.begin(), others_.end(), is_empty);
 }
 
 void BandwidthCounts::Add(uint32_t formula, uint32_t exec_time_us, uint64_t operations) {
@@ -115,54 +119,131 @@ void BandwidthCounts::Add(uint32_t formula, uint32_t exec_time_us, uint64_t oper
 }
 
 void BandwidthCounts::AddEach(uint32_t formula, const uint32_t* exec_time_us, size_t count) {
-  std::vector<uint32_t>& times = Of(formula).times;
-  const uint32_t* const end = exec_time_us + count;
-  // Many bins stay small; what does not grows at once to all that it may hold.
-  constexpr size_t kFewTimes = 512;
-  if (times.size() + count > times.capacity() && times.size() + count > kFewTimes) {
-    times.reserve(kManyTimes);
-  } else if (times.capacity() == 0) {
-    times.reserve(kFewTimes);
-  }
-  while (exec_time_us != end) {
-    const auto room = static_cast<ptrdiff_t>(kManyTimes - times.size());
-    const uint32_t* const next = exec_time_us + std::min(room, end - exec_time_us);
-    if (std::count(exec_time_us, next, 0U) == 0) {
-      times.insert(times.end(), exec_time_us, next);
-    } else {
-      std::copy_if(exec_time_us, next, std::back_inserter(times),
-                   [](auto time) { return time > 0; });
-    }
-    exec_time_us = next;
-    if (times.size() == kManyTimes) CountTimes(formula);
+  if (Of(formula).window.empty()) {
+    AddTimes(formula, exec_time_us, count);
+  } else {
+    AddToWindow(formula, exec_time_us, count);
   }
 }
 
-void BandwidthCounts::CountTimes(uint32_t formula) {
-  std::vector<uint32_t>& times = Of(formula).times;
-  if (times.empty()) return;
-  uint32_t low = std::numeric_limits<uint32_t>::max();
-  uint32_t high = 0;
-  for (const uint32_t time : times) {
-    low = std::min(low, time);
-    high = std::max(high, time);
+void BandwidthCounts::AddTimes(uint32_t formula, const uint32_t* exec_time_us, size_t count) {
+  OfFormula& of = Of(formula);
+  for (size_t i = 0; i < count; ++i) {
+    if (exec_time_us[i] == 0) continue;
+    if (of.times.capacity() == 0) of.times.reserve(kManyTimes);
+    of.times.push_back(exec_time_us[i]);
+    if (of.times.size() < kManyTimes) continue;
+    MoveToWindow(of);
+    // Too far apart for a window.
+    if (of.times.size() > kManyTimes / 2) CountTimes(formula);
+    if (!of.window.empty()) return AddToWindow(formula, exec_time_us + i + 1, count - i - 1);
   }
-  static thread_local std::vector<uint32_t> counts;
-  counts.assign(std::min(uint64_t{high} - low + 1, CountedRange(times.size())), 0);
-  size_t far = 0;  // those too far from the others to be counted are moved to the front
-  for (const uint32_t time : times) {
-    if (time - low < counts.size()) {
-      ++counts[time - low];
+}
+
+void BandwidthCounts::AddToWindow(uint32_t formula, const uint32_t* exec_time_us, size_t count) {
+  OfFormula& of = Of(formula);
+  if (of.in_window + count > kMostInWindow) CountWindow(formula);
+  uint32_t* window = of.window.data();
+  size_t width = of.window.size();
+  uint32_t low = of.low;
+  size_t outside = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t at = exec_time_us[i] - low;  // of what lies below, and of 0: too large
+    if (at < width) {
+      ++window[at];
+      continue;
+    }
+    ++outside;
+    AddTimes(formula, exec_time_us + i, 1);
+    window = of.window.data();
+    width = of.window.size();
+    low = of.low;
+  }
+  of.in_window += count - outside;
+}
+
+// Opens a window around the times, or widens it to hold them. Those that it still does not hold
+// stay in `times`.
+void BandwidthCounts::MoveToWindow(OfFormula& of) {
+  const auto [least, most] = std::minmax_element(of.times.begin(), of.times.end());
+  uint64_t low = *least;
+  uint64_t end = uint64_t{*most} + 1;
+  if (!of.window.empty()) {
+    low = std::min<uint64_t>(low, of.low);
+    end = std::max<uint64_t>(end, of.low + of.window.size());
+    if (end - low > kWidestWindow) return;
+  } else {
+    if (end - low > kWidestWindow) {
+      const auto middle = of.times.begin() + static_cast<ptrdiff_t>(of.times.size() / 2);
+      std::nth_element(of.times.begin(), middle, of.times.end());
+      low = *middle;
+      end = low + 1;
+    }
+    // What follows lies mostly near.
+    const uint64_t margin = std::max(end - low, kLeastMargin);
+    low -= std::min(low - 1, margin);
+    end = std::min(end + margin, low + kWidestWindow);
+  }
+  Widen(of, low, end);
+  size_t outside = 0;
+  for (const uint32_t time : of.times) {
+    if (time - of.low < of.window.size()) {
+      ++of.window[time - of.low];
     } else {
-      times[far++] = time;
+      of.times[outside++] = time;
     }
   }
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 0) entries_.push_back({formula, static_cast<uint32_t>(low + i), counts[i]});
+  of.in_window += of.times.size() - outside;
+  of.times.resize(outside);
+}
+
+// Makes the window [low, end), which holds the one before.
+void BandwidthCounts::Widen(OfFormula& of, uint64_t low, uint64_t end) {
+  if (low == of.low && end - low == of.window.size()) return;
+  std::vector<uint32_t> window(end - low);
+  if (!of.window.empty()) {
+    std::copy(of.window.begin(), of.window.end(),
+              window.begin() + static_cast<ptrdiff_t>(of.low - low));
   }
-  for (size_t i = 0; i < far; ++i) entries_.push_back({formula, times[i], 1});
+  of.window = std::move(window);
+  of.low = static_cast<uint32_t>(low);
+}
+
+// Makes the times entries.
+void BandwidthCounts::CountTimes(uint32_t formula) {
+  std::vector<uint32_t>& times = Of(formula).times;
+  std::sort(times.begin(), times.end());
+  for (size_t begin = 0; begin < times.size();) {
+    size_t end = begin + 1;
+    while (end < times.size() && times[end] == times[begin]) ++end;
+    entries_.push_back({formula, times[begin], end - begin});
+    begin = end;
+  }
   times.clear();
   CompactIfMany();
+}
+
+// Makes what the window counted entries; it stays, empty.
+void BandwidthCounts::CountWindow(uint32_t formula) {
+  OfFormula& of = Of(formula);
+  if (of.in_window == 0) return;
+  AddCounts(formula, of.low, of.window);
+  std::fill(of.window.begin(), of.window.end(), 0);
+  of.in_window = 0;
+}
+
+void BandwidthCounts::AddCounts(uint32_t formula, uint32_t low,
+                                const std::vector<uint32_t>& counts) {
+  constexpr size_t kAtOnce = 8;
+  const auto is_nothing = [&](size_t from) {
+    uint32_t any = 0;
+    for (size_t i = 0; i < kAtOnce; ++i) any |= counts[from + i];
+    return any == 0;
+  };
+  for (size_t i = 0; i < counts.size(); ++i) {
+    while (i + kAtOnce < counts.size() && is_nothing(i)) i += kAtOnce;  // mostly there are few
+    if (counts[i] > 0) entries_.push_back({formula, static_cast<uint32_t>(low + i), counts[i]});
+  }
 }
 
 void BandwidthCounts::CompactIfMany() {
@@ -173,10 +254,8 @@ void BandwidthCounts::CompactIfMany() {
 
 // Sorts by formula and time, and puts equal ones together.
 void BandwidthCounts::Compact(std::vector<Entry>& entries) {
-  const auto before = [](const Entry& a, const Entry& b) {
-    return std::tie(a.formula, a.exec_time_us) < std::tie(b.formula, b.exec_time_us);
-  };
-  const auto not_before = [&](const Entry& a, const Entry& b) { return !before(a, b); };
+  const auto before = [](const Entry& a, const Entry& b) { return a.key() < b.key(); };
+  const auto not_before = [](const Entry& a, const Entry& b) { return a.key() >= b.key(); };
   if (std::adjacent_find(entries.begin(), entries.end(), not_before) == entries.end()) return;
 
   uint32_t low = std::numeric_limits<uint32_t>::max();
@@ -224,17 +303,42 @@ void BandwidthCounts::AddCounted(uint32_t formula, const uint32_t* exec_time_us,
 void BandwidthCounts::Add(BandwidthCounts&& other) {
   std::vector<uint32_t> number;  // here of the other's formulas
   for (uint32_t i = 0; i <= other.others_.size(); ++i) {
-    const OfFormula& of = other.Of(i);
-    number.push_back(NumberOf(of.formula));
-    AddEach(number[i], of.times.data(), of.times.size());
+    number.push_back(NumberOf(other.Of(i).formula));
+    AddWindow(number[i], other.Of(i));
+    AddEach(number[i], other.Of(i).times.data(), other.Of(i).times.size());
   }
   for (Entry& entry : other.entries_) entry.formula = number[entry.formula];
   entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
   CompactIfMany();
 }
 
+void BandwidthCounts::AddWindow(uint32_t formula, OfFormula& other) {
+  if (other.in_window == 0) return;
+  OfFormula& of = Of(formula);
+  if (of.in_window + other.in_window > kMostInWindow) CountWindow(formula);
+  if (of.in_window == 0) {
+    of.low = other.low;
+    of.window = std::move(other.window);
+    of.in_window = other.in_window;
+    return;
+  }
+  const uint64_t low = std::min(of.low, other.low);
+  const uint64_t end = std::max(of.low + of.window.size(), other.low + other.window.size());
+  if (end - low > 2 * kWidestWindow) return AddCounts(formula, other.low, other.window);
+  Widen(of, low, end);
+  uint32_t* const ours = of.window.data() + (other.low - low);
+  for (size_t i = 0; i < other.window.size(); ++i) ours[i] += other.window[i];
+  of.in_window += other.in_window;
+}
+
 void BandwidthCounts::Gather() {
   for (uint32_t formula = 0; formula <= others_.size(); ++formula) CountTimes(formula);
+  Compact(entries_);
+  // What windows counted is in order, and mostly all there is.
+  const auto counted = static_cast<ptrdiff_t>(entries_.size());
+  for (uint32_t formula = 0; formula <= others_.size(); ++formula) CountWindow(formula);
+  std::inplace_merge(entries_.begin(), entries_.begin() + counted, entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.key() < b.key(); });
   Compact(entries_);
 }
 

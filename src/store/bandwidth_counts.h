@@ -65,6 +65,7 @@ class BandwidthCounts {
     uint32_t formula = 0;
     uint32_t exec_time_us = 0;
     uint64_t operations = 0;
+    uint64_t key() const { return uint64_t{formula} << 32 | exec_time_us; }
   };
   struct FormulaHash {
     size_t operator()(const BandwidthFormula& formula) const {
@@ -72,7 +73,6 @@ class BandwidthCounts {
                                                               << 1;
     }
   };
-  void CountTimes(uint32_t formula);
   static void Compact(std::vector<Entry>& entries);
   void CompactIfMany();
   // All that was counted, sorted, in entries_.
@@ -80,10 +80,23 @@ class BandwidthCounts {
 
   struct OfFormula {
     BandwidthFormula formula;
-    std::vector<uint32_t> times;  // as they came, until they are enough to be worth counting
+    // As they came: those outside of the window, or all until they are enough to see where one
+    // lies.
+    std::vector<uint32_t> times;
+    uint32_t low = 0;
+    std::vector<uint32_t> window;  // how often each time from `low` on came
+    uint64_t in_window = 0;        // so many in all: less than a number of the window can hold
   };
   OfFormula& Of(uint32_t formula) { return formula == 0 ? first_ : others_[formula - 1]; }
   uint32_t NumberOfOther(const BandwidthFormula& formula);
+  void AddTimes(uint32_t formula, const uint32_t* exec_time_us, size_t count);
+  void AddToWindow(uint32_t formula, const uint32_t* exec_time_us, size_t count);
+  static void MoveToWindow(OfFormula& of);
+  static void Widen(OfFormula& of, uint64_t low, uint64_t end);
+  void AddWindow(uint32_t formula, OfFormula& other);
+  void CountTimes(uint32_t formula);
+  void CountWindow(uint32_t formula);
+  void AddCounts(uint32_t formula, uint32_t low, const std::vector<uint32_t>& counts);
 
   OfFormula first_;  // mostly there is one
   std::vector<OfFormula> others_;
