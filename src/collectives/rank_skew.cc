@@ -258,7 +258,7 @@ class Skew {
       throw std::runtime_error(fmt::format(
           "the store is damaged: series {} has more records than it says", span.series));
     };
-    if (!by_time_ && AreConsecutive(span)) {
+    if (!by_time_ && span.SequencesAreConsecutive()) {
       const auto at = static_cast<size_t>(span.sequence_key[0] + offset);
       check(at);
       check(at + span.count - 1);
@@ -280,15 +280,6 @@ class Skew {
       ++put;
     }
     return put;
-  }
-
-  static bool AreConsecutive(const RecordSpan& span) {
-    const uint32_t* const keys = span.sequence_key;
-    const uint32_t first = keys[0];
-    const auto count = static_cast<uint32_t>(span.count);
-    uint32_t off = 0;
-    for (uint32_t i = 0; i < count; ++i) off |= keys[i] - first - i;
-    return off == 0;
   }
 
   // Longest and shortest time of each operation over the ranks, then each rank against them; a part

@@ -195,8 +195,8 @@ class Rater {
   }
 
   // The first record behind `begin`, which is in the bin, whose key is not in [from, from + width).
-  size_t EndOfBin(const uint32_t* keys, size_t begin, size_t end, int64_t from,
-                  int64_t width) const {
+  static size_t EndOfBin(const uint32_t* keys, size_t begin, size_t end, int64_t from,
+                         int64_t width) {
     constexpr int64_t kAll = int64_t{1} << 32;
     const int64_t least = std::max<int64_t>(from, 0);
     const int64_t most = from > kAll - width ? kAll : from + width;
@@ -206,16 +206,6 @@ class Rater {
                             count = static_cast<uint32_t>(most - least)](size_t i) {
       return keys[i] - low < count;
     };
-    if (bins_ == Bins::kSequence) {
-      // They rise: the search goes as far beyond the last that is inside as it has come.
-      size_t inside = begin;
-      size_t step = 1;
-      for (; inside + step < end && is_inside(inside + step); step *= 2) inside += step;
-      for (; step > 0; step /= 2) {
-        if (inside + step < end && is_inside(inside + step)) inside += step;
-      }
-      return inside + 1;
-    }
     // Where all are in one bin, a loop without a way out finds it faster.
     if (is_inside(end - 1)) {
       uint32_t inside = 0;
@@ -234,6 +224,7 @@ class Rater {
     const uint32_t* const keys = by_sequence ? span.sequence_key : span.timestamp_key;
     const int64_t offset =
         (by_sequence ? span.sequence_offset : span.timestamp_offset_us) - series.origin;
+    const bool are_consecutive = by_sequence && span.SequencesAreConsecutive();
     while (begin < end) {
       const int64_t value = bins_ == Bins::kNone ? 0 : keys[begin] + offset;
       if (worker.last == nullptr || value < worker.bin_begin || value >= worker.bin_end) {
@@ -243,10 +234,12 @@ class Rater {
         worker.bin_begin = bin * series.width;
         worker.bin_end = worker.bin_begin + series.width;
       }
-      const size_t bin_end =
-          bins_ == Bins::kNone
-              ? end
-              : EndOfBin(keys, begin, end, worker.bin_begin - offset, series.width);
+      size_t bin_end = end;
+      if (are_consecutive) {
+        bin_end = std::min(end, begin + static_cast<size_t>(worker.bin_end - value));
+      } else if (bins_ != Bins::kNone) {
+        bin_end = EndOfBin(keys, begin, end, worker.bin_begin - offset, series.width);
+      }
       worker.last->AddEach(worker.formula_number, span.exec_time_us + begin, bin_end - begin);
       begin = bin_end;
     }

@@ -27,6 +27,15 @@ struct RecordSpan {
   int64_t sequence_offset = 0;
   const uint32_t* timestamp_key = nullptr;
   int64_t timestamp_offset_us = 0;
+
+  // Whether each sequence number is the one before and one: mostly so, where none is missing.
+  bool SequencesAreConsecutive() const {
+    uint32_t off = 0;
+    for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
+      off |= sequence_key[i] - sequence_key[0] - i;
+    }
+    return off == 0;
+  }
 };
 
 struct RecordFields {
