@@ -17,16 +17,20 @@ FROM operation_record_irregular r JOIN selected_series s ON s.series = r.series
 WHERE is_selected_size(coalesce(r.message_bytes, s.message_bytes))
   AND is_selected_time(r.dump_timestamp_us);
 
--- Series by message size: those of irregular records once more, for each size of theirs.
+-- Series by message size: those of irregular records once more, for each size of theirs, with the times of
+-- these.
 CREATE TEMP VIEW selected_size AS
 SELECT *, true AS is_regular FROM selected_series WHERE regular_operations > 0
 UNION ALL
-SELECT s.* REPLACE (r.message_bytes AS message_bytes), false
-FROM (SELECT DISTINCT series, message_bytes FROM selected_irregular) r
+SELECT s.* REPLACE (r.message_bytes AS message_bytes, r.first_us AS first_dump_timestamp_us,
+                    r.last_us AS last_dump_timestamp_us), false
+FROM (SELECT series, message_bytes, try_cast(min(dump_timestamp_us) AS BIGINT) AS first_us,
+             try_cast(max(dump_timestamp_us) AS BIGINT) AS last_us
+      FROM selected_irregular GROUP BY series, message_bytes) r
 JOIN selected_series s ON s.series = r.series;
 
 CREATE TEMP VIEW selected_record AS
-SELECT s.series, s.run, (r.sequence_key + b.sequence_offset)::UBIGINT AS sequence,
+SELECT s.series, (r.sequence_key + b.sequence_offset)::UBIGINT AS sequence,
        (r.timestamp_key + b.timestamp_offset_us)::UBIGINT AS dump_timestamp_us,
        (r.line_key + b.line_offset)::UBIGINT AS line, s.message_bytes,
        r.exec_time_us::UBIGINT AS exec_time_us, s.traffic_bytes, s.bus_factor,
@@ -39,6 +43,6 @@ JOIN operation_block b ON b.block = r.block
 JOIN selected_series s ON s.series = b.series
 WHERE is_selected_time(r.timestamp_key + b.timestamp_offset_us)
 UNION ALL
-SELECT series, run, sequence, dump_timestamp_us, line, message_bytes, exec_time_us, traffic_bytes, bus_factor,
+SELECT series, sequence, dump_timestamp_us, line, message_bytes, exec_time_us, traffic_bytes, bus_factor,
        rate_time_us, busbw_gbs
 FROM selected_irregular;

@@ -3,11 +3,11 @@
 --   selected_time: how often each execution time came
 
 CREATE TEMP VIEW selected_count AS
-SELECT series, run, message_bytes, regular_operations AS operations, exec_time_us_sum, exec_time_us_min,
+SELECT series, message_bytes, regular_operations AS operations, exec_time_us_sum, exec_time_us_min,
        exec_time_us_max, first_dump_timestamp_us, last_dump_timestamp_us
 FROM selected_series WHERE regular_operations > 0
 UNION ALL
-SELECT series, any_value(run), message_bytes, count(*), sum(exec_time_us), min(exec_time_us), max(exec_time_us),
+SELECT series, message_bytes, count(*), sum(exec_time_us), min(exec_time_us), max(exec_time_us),
        min(dump_timestamp_us), max(dump_timestamp_us)
 FROM selected_irregular GROUP BY series, message_bytes;
 

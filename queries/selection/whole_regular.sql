@@ -1,7 +1,7 @@
 -- The same as whole.sql for a store without irregular records.
 
 CREATE TEMP VIEW selected_count AS
-SELECT series, run, message_bytes, regular_operations AS operations, exec_time_us_sum, exec_time_us_min,
+SELECT series, message_bytes, regular_operations AS operations, exec_time_us_sum, exec_time_us_min,
        exec_time_us_max, first_dump_timestamp_us, last_dump_timestamp_us
 FROM selected_series WHERE regular_operations > 0;
 

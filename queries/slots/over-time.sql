@@ -3,15 +3,18 @@
 -- Variable: bin, seconds of a bin; a fiftieth of the run's time if it is not set.
 
 CREATE TEMP TABLE slot AS
-WITH span AS (
-  SELECT run, min(try_cast(first_dump_timestamp_us AS BIGINT)) AS first_us,
-         max(try_cast(last_dump_timestamp_us AS BIGINT)) AS last_us
-  FROM selected_count GROUP BY run)
+WITH by_size AS (
+  SELECT operation, communicator_type, message_bytes, run, rated,
+         list(series) FILTER (is_regular) AS series,
+         list({'series': series, 'message_bytes': message_bytes}) FILTER (NOT is_regular) AS irregular,
+         min(greatest(first_dump_timestamp_us, getvariable('since_us')::BIGINT)) AS least_us,
+         max(least(last_dump_timestamp_us, getvariable('until_us')::BIGINT - 1)) AS most_us
+  FROM selected_size GROUP BY operation, communicator_type, message_bytes, run, rated),
+spanned AS (
+  SELECT *, min(least_us) OVER (PARTITION BY run) AS first_us, max(most_us) OVER (PARTITION BY run) AS last_us
+  FROM by_size)
 SELECT (row_number() OVER () - 1)::UINTEGER AS slot, operation, communicator_type, message_bytes, run,
-       any_value(first_us) AS origin,
-       any_value(greatest(coalesce((getvariable('bin')::DOUBLE * 1e6)::BIGINT,
-                                   (last_us - first_us) // 50 + 1), 1)) AS width,
-       list(series) FILTER (is_regular) AS series,
-       list({'series': series, 'message_bytes': message_bytes}) FILTER (NOT is_regular) AS irregular
-FROM selected_size JOIN span USING (run) WHERE rated
-GROUP BY operation, communicator_type, message_bytes, run;
+       first_us AS origin,
+       greatest(coalesce((getvariable('bin')::DOUBLE * 1e6)::BIGINT, (last_us - first_us) // 50 + 1), 1) AS width,
+       series, irregular
+FROM spanned WHERE rated;

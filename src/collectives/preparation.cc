@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "collectives/between.h"
 #include "collectives/rank_skew.h"
 #include "collectives/rated_slots.h"
 #include "store/query.h"
@@ -71,6 +72,7 @@ Status SelectFor(Connection& connection, const FilterValues& values, std::string
 Result<Table> Ask(Store& store, Connection& connection, std::string_view query,
                   std::span<const Cell> parameters) {
   TELLTALE_ASSIGN(const std::string sql, QueryText(fmt::format("collectives/{}", query)));
+  TELLTALE_TRY(CountBetween(store, connection));
   if (!IsPrepared(query)) return connection.Query(sql, parameters);
   // The query's own parameters go to its preparation.
   TELLTALE_TRY(

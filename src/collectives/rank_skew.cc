@@ -13,6 +13,7 @@
 #include "base/zeroed_array.h"
 #include "collectives/lateness.h"
 #include "collectives/record_scan.h"
+#include "collectives/time_filter.h"
 #include "store/bulk_insert.h"
 #include "store/column_scan.h"
 #include "store/column_visit.h"
@@ -66,7 +67,7 @@ class Skew {
   // False where arrays do not suit.
   Result<bool> Find() {
     BlocksToCome to_come = LoadBlocksAside(store_);
-    TELLTALE_TRY(LoadTimes());
+    TELLTALE_ASSIGN(filter_, TimeFilter::Of(connection_));
     TELLTALE_TRY(LoadSeries());
     TELLTALE_TRY(LoadIrregular());
     if (!suits_) return false;
@@ -80,19 +81,6 @@ class Skew {
   }
 
  private:
-  Status LoadTimes() {
-    const auto variable = [&](const char* name, int64_t otherwise) {
-      return connection_.QueryInteger(
-          fmt::format("SELECT coalesce(getvariable('{}')::BIGINT, {})", name, otherwise));
-    };
-    constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
-    constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
-    TELLTALE_ASSIGN(since_us_, variable("since_us", kEarliest));
-    TELLTALE_ASSIGN(until_us_, variable("until_us", kLatest));
-    by_time_ = since_us_ != kEarliest || until_us_ != kLatest;
-    return {};
-  }
-
   Status LoadSeries() {
     TELLTALE_TRY(connection_.Run(
         "CREATE OR REPLACE TEMP TABLE skew_series AS "
@@ -202,7 +190,7 @@ class Skew {
   Status PutAndMatch(const RecordBlocks& blocks) {
     TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
     workers_ = workers - 1;
-    const RecordFields fields = {true, by_time_};
+    const RecordFields fields = {true, filter_.is_set()};
     std::vector<uint64_t> put(workers);
     TELLTALE_TRY(
         ScanRecords(store_, chosen_, fields, blocks, [&](size_t worker, const RecordSpan& span) {
@@ -258,7 +246,7 @@ class Skew {
       throw std::runtime_error(fmt::format(
           "the store is damaged: series {} has more records than it says", span.series));
     };
-    if (!by_time_ && span.SequencesAreConsecutive()) {
+    if (!filter_.is_set() && span.SequencesAreConsecutive()) {
       const auto at = static_cast<size_t>(span.sequence_key[0] + offset);
       check(at);
       check(at + span.count - 1);
@@ -267,12 +255,10 @@ class Skew {
       return span.count -
              static_cast<size_t>(std::count(exec_time_us, exec_time_us + span.count, 0U));
     }
+    const bool by_time = filter_.is_set();
     uint64_t put = 0;
     for (size_t i = 0; i < span.count; ++i) {
-      if (by_time_) {
-        const int64_t us = span.timestamp_key[i] + span.timestamp_offset_us;
-        if (us < since_us_ || us >= until_us_) continue;
-      }
+      if (by_time && !filter_.Holds(span.timestamp_key[i] + span.timestamp_offset_us)) continue;
       if (span.exec_time_us[i] == 0) continue;
       const auto at = static_cast<size_t>(span.sequence_key[i] + offset);
       check(at);
@@ -363,9 +349,7 @@ class Skew {
 
   Store& store_;
   Connection& connection_;
-  bool by_time_ = false;
-  int64_t since_us_ = 0;
-  int64_t until_us_ = 0;
+  TimeFilter filter_;
   bool suits_ = true;
   std::vector<SeriesRow> series_;
   std::vector<IrregularRecord> irregular_;

@@ -8,6 +8,7 @@
 
 #include "base/slices.h"
 #include "collectives/record_scan.h"
+#include "collectives/time_filter.h"
 #include "store/bandwidth_counts.h"
 #include "store/bulk_insert.h"
 #include "store/column_scan.h"
@@ -110,11 +111,11 @@ class Rater {
       : store_(store), connection_(connection), bins_(bins), blocks_(std::move(blocks)) {}
 
   Status Rate() {
-    TELLTALE_TRY(LoadTimes());
+    TELLTALE_ASSIGN(filter_, TimeFilter::Of(connection_));
     TELLTALE_TRY(LoadSeries());
     TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
     workers_.resize(workers);
-    if (bins_ == Bins::kNone && !by_time_) {
+    if (bins_ == Bins::kNone && !filter_.is_set()) {
       TELLTALE_TRY(ScanHistogram(store_, chosen_,
                                  [&](size_t worker, uint32_t series, const uint32_t* exec_time_us,
                                      const uint32_t* operations, size_t count) {
@@ -122,7 +123,8 @@ class Rater {
                                              operations, count);
                                  }));
     } else {
-      const RecordFields fields = {bins_ == Bins::kSequence, by_time_ || bins_ == Bins::kTime};
+      const RecordFields fields = {bins_ == Bins::kSequence,
+                                   filter_.is_set() || bins_ == Bins::kTime};
       TELLTALE_ASSIGN(const RecordBlocks blocks, BlocksOf(store_, chosen_, blocks_));
       TELLTALE_TRY(ScanRecords(
           store_, chosen_, fields, blocks,
@@ -135,17 +137,6 @@ class Rater {
   }
 
  private:
-  Status LoadTimes() {
-    const auto variable = [&](const char* name, int64_t otherwise) {
-      return connection_.QueryInteger(
-          fmt::format("SELECT coalesce(getvariable('{}')::BIGINT, {})", name, otherwise));
-    };
-    TELLTALE_ASSIGN(since_us_, variable("since_us", kEarliest));
-    TELLTALE_ASSIGN(until_us_, variable("until_us", kLatest));
-    by_time_ = since_us_ != kEarliest || until_us_ != kLatest;
-    return {};
-  }
-
   Status LoadSeries() {
     return ScanColumns(
         connection_,
@@ -181,10 +172,9 @@ class Rater {
       worker.formula = series.formula;
       worker.last = nullptr;
     }
-    if (!by_time_) return AddRange(worker, series, span, 0, span.count);
+    if (!filter_.is_set()) return AddRange(worker, series, span, 0, span.count);
     const auto is_selected = [&](size_t i) {
-      const int64_t us = span.timestamp_key[i] + span.timestamp_offset_us;
-      return us >= since_us_ && us < until_us_;
+      return filter_.Holds(span.timestamp_key[i] + span.timestamp_offset_us);
     };
     for (size_t begin = 0; begin < span.count;) {
       size_t end = begin;
@@ -336,16 +326,11 @@ class Rater {
         "SELECT * REPLACE (CASE WHEN n > 1 THEN variation END AS variation) FROM rated_row");
   }
 
-  static constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
-  static constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
-
   Store& store_;
   Connection& connection_;
   Bins bins_;
   BlocksToCome blocks_;
-  bool by_time_ = false;
-  int64_t since_us_ = kEarliest;
-  int64_t until_us_ = kLatest;
+  TimeFilter filter_;
   std::vector<SlotOfSeries> series_;  // by number
   ChosenSeries chosen_;
   std::vector<Worker> workers_;
