@@ -9,22 +9,15 @@
 #include <filesystem>
 #include <regex>
 
-#include "base/version.h"
+#include <zstd.h>
+
 #include "store/busbw_summary.h"
-#include "store/embedded_queries.h"
+#include "store/empty_store.h"
 
 namespace telltale {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<std::string_view> SchemaText(int version) {
-  const std::string prefix = fmt::format("schema/{:03}", version);
-  for (const EmbeddedQuery& query : EmbeddedQueries()) {
-    if (query.name.starts_with(prefix)) return query.text;
-  }
-  return Fail("schema {} is not in this program", version);
-}
 
 bool IsDuckDbFile(const std::string& path) {
   // DuckDB: 8 bytes of checksum, then the magic bytes.
@@ -66,6 +59,24 @@ int MoveIntoPlace(const std::string& draft, const std::string& path) {
   return 0;
 }
 
+// The file is not told to be on disk yet: an ingest that writes to it does that.
+Status WriteEmptyStore(const std::string& path) {
+  const EmptyStore store = EmbeddedEmptyStore();
+  std::string bytes(store.size, '\0');
+  if (ZSTD_decompress(bytes.data(), bytes.size(), store.compressed.data(),
+                      store.compressed.size()) != bytes.size()) {
+    return Fail("this program is damaged");
+  }
+  std::FILE* file = std::fopen(path.c_str(), "wbx");
+  if (file == nullptr) return Fail("{}", SystemErrorText(errno));
+  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const int error = errno;
+  if (std::fclose(file) != 0 || !is_written) {
+    return Fail("{}", SystemErrorText(is_written ? errno : error));
+  }
+  return {};
+}
+
 // A new store is made under another name and moved into place, so that a kill leaves no half store.
 // False when another process was faster.
 Result<bool> CreateStore(const std::string& path) {
@@ -73,29 +84,9 @@ Result<bool> CreateStore(const std::string& path) {
   const auto remove_draft = [&] {
     std::error_code ignored;
     fs::remove(draft, ignored);
-    fs::remove(draft + ".wal", ignored);
   };
   remove_draft();
-  const auto fill = [&]() -> Status {
-    DatabaseOptions options;
-    options.access = Access::kReadWrite;
-    TELLTALE_ASSIGN(const std::unique_ptr<Database> database, Database::Open(draft, options));
-    TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, database->Connect());
-    TELLTALE_TRY(connection->Run("BEGIN"));
-    TELLTALE_TRY(
-        connection->Run("CREATE TABLE telltale_store (schema_version INTEGER, created_by VARCHAR, "
-                        "created_at TIMESTAMP)"));
-    for (int version = 1; version <= kSchemaVersion; ++version) {
-      TELLTALE_ASSIGN(const std::string_view text, SchemaText(version));
-      TELLTALE_TRY(connection->Run(std::string(text)));
-    }
-    TELLTALE_TRY(connection->Run(
-        fmt::format("INSERT INTO telltale_store VALUES ({}, 'telltale {}', now()::TIMESTAMP)",
-                    kSchemaVersion, kVersion)));
-    TELLTALE_TRY(connection->Run("COMMIT"));
-    return connection->Run("CHECKPOINT");
-  };
-  if (const Status status = fill(); !status) {
+  if (const Status status = WriteEmptyStore(draft); !status) {
     remove_draft();
     return Fail("a new store cannot be made at {}: {}", path, status.error().message);
   }
@@ -140,7 +131,10 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store->Connect());
   TELLTALE_TRY(RegisterBusbwSummary(*connection));
   if (writes) store->file_.handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (is_new) return store;
+  if (is_new) {
+    TELLTALE_TRY(connection->Run("UPDATE telltale_store SET created_at = now()::TIMESTAMP"));
+    return store;
+  }
   TELLTALE_TRY(store->CheckSchema());
   if (writes) TELLTALE_TRY(store->FindNextIds());
   return store;
