@@ -116,7 +116,8 @@ double AttributionSeconds(const std::string& path, int runs) {
   std::vector<double> seconds;
   for (int i = 0; i < runs; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    const telltale::trace::CallChain chain = telltale::trace::LinkCallChain(*data, 0);
+    const telltale::trace::CallChain chain =
+        telltale::trace::LinkCallChain(*data, 0, std::thread::hardware_concurrency());
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     seconds.push_back(elapsed.count());
   }

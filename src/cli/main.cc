@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/commands/list.h"
 #include "cli/output.h"
+#include "cli/store_access.h"
 
 namespace telltale::cli {
 namespace {
@@ -79,10 +80,15 @@ int Run(int argc, char** argv) {
 }  // namespace telltale::cli
 
 int main(int argc, char** argv) {
+  int code = telltale::cli::kExitFailed;
   try {
-    return telltale::cli::Run(argc, argv);
+    code = telltale::cli::Run(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "telltale: internal error: {}\n", error.what());
-    return telltale::cli::kExitFailed;
   }
+  if (telltale::cli::IsKeptToTheEnd()) {
+    (void)std::fflush(nullptr);
+    std::_Exit(code);
+  }
+  return code;
 }

@@ -7,6 +7,14 @@
 #include "collectives/coverage.h"
 
 namespace telltale::cli {
+namespace {
+
+Store* kept = nullptr;
+
+}  // namespace
+
+void KeepToTheEnd(std::unique_ptr<Store> store) { kept = store.release(); }
+bool IsKeptToTheEnd() { return kept != nullptr; }
 
 OpenStore OpenForReading(const GlobalOptions& global, bool external_access) {
   StoreOptions options;

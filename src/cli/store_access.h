@@ -17,6 +17,11 @@ struct OpenStore {
 
 OpenStore OpenForReading(const GlobalOptions& global, bool external_access = false);
 
+// Keeps a store open until the process ends, which then ends at once (IsKeptToTheEnd()): to take
+// DuckDB apart piece by piece takes longer. All must have been written to the file (a checkpoint).
+void KeepToTheEnd(std::unique_ptr<Store> store);
+bool IsKeptToTheEnd();
+
 // Fails if the store has no run of this name: an answer about it would be an empty one.
 void RequireRun(Connection& connection, const std::string& run);
 

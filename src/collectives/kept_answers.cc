@@ -68,7 +68,7 @@ Status Drop(Connection& connection) {
   for (const std::string_view query : kKept) {
     sql += fmt::format("DROP TABLE IF EXISTS {};", TableOf(query));
   }
-  return connection.Run(sql + "COMMIT");
+  return connection.Run(sql + "COMMIT; CHECKPOINT");
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ Status KeepAnswers(Store& store, int64_t fewest_records) {
   TELLTALE_TRY(Drop(*connection));
   if (!is_worth_it) return {};
   for (const std::string_view query : kKept) TELLTALE_TRY(Keep(store, query));
-  return {};
+  return store.Checkpoint();
 }
 
 Result<std::optional<Table>> KeptAnswer(Connection& connection, std::string_view query) {

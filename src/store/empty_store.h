@@ -1,7 +1,7 @@
 #pragma once
 
-// A store without rows, made when the program is built (cmake/empty_store.cc): to write it out takes
-// a tenth of the time that its schema takes to run.
+// A store without rows, made when the program is built (cmake/empty_store.cc): to write it out
+// takes a tenth of the time that its schema takes to run.
 
 #include <cstddef>
 #include <span>

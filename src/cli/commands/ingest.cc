@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/commands/list.h"
 #include "cli/output.h"
+#include "cli/store_access.h"
 #include "collectives/kept_answers.h"
 #include "readers/ingest.h"
 
@@ -154,8 +155,7 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
   if (!any_path) {
     throw CommandFailure(fmt::format("{}: no such file or folder", Visible(command.paths.front())));
   }
-  const std::unique_ptr<Store> store =
-      ValueOrThrow(Store::Open(global.store, IngestStoreOptions()));
+  std::unique_ptr<Store> store = ValueOrThrow(Store::Open(global.store, IngestStoreOptions()));
   IngestOptions options;
   options.paths = command.paths;
   options.run = command.run;
@@ -181,6 +181,7 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
                  Visible(kept.error().message));
     }
   }
+  KeepToTheEnd(std::move(store));
   size_t failed = 0;
   bool any = false;
   for (const SourceReport& source : report.sources) {

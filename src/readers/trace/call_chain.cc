@@ -82,10 +82,14 @@ class EventIndex {
     rows_.erase(end, rows_.end());
     return repeated;
   }
-  // The keys asked for mostly rise, so the search begins where the last one ended.
-  uint32_t Find(uint32_t process, uint64_t key) {
+  // Where a search ended: the keys asked for mostly rise, so the next begins there.
+  struct Cursor {
+    size_t last = 0;
+  };
+  uint32_t Find(uint32_t process, uint64_t key, Cursor& cursor) const {
     const Row wanted = {key, process, 0};
-    size_t begin = last_ > 0 && IsBefore(rows_[last_ - 1], wanted) ? last_ - 1 : 0;
+    size_t begin =
+        cursor.last > 0 && IsBefore(rows_[cursor.last - 1], wanted) ? cursor.last - 1 : 0;
     size_t end = rows_.size();
     for (size_t step = 1; begin + step < end; step *= 2) {
       if (IsBefore(rows_[begin + step], wanted)) {
@@ -97,7 +101,7 @@ class EventIndex {
     const auto first = rows_.begin();
     const auto at = std::lower_bound(first + static_cast<std::ptrdiff_t>(begin),
                                      first + static_cast<std::ptrdiff_t>(end), wanted, IsBefore);
-    last_ = static_cast<size_t>(at - first);
+    cursor.last = static_cast<size_t>(at - first);
     return at != rows_.end() && !IsBefore(wanted, *at) ? at->event : kNoEvent;
   }
 
@@ -112,72 +116,116 @@ class EventIndex {
   }
   const TraceData& data_;
   std::vector<Row> rows_;
-  size_t last_ = 0;  // where the last search ended
 };
+
+// Events of one track in the order: [begin, end).
+struct TrackRange {
+  const uint32_t* begin = nullptr;
+  const uint32_t* end = nullptr;
+  TrackKind kind = TrackKind::kThread;
+};
+
+std::vector<TrackRange> TracksOf(const TraceData& data, const std::vector<uint32_t>& order) {
+  std::vector<TrackRange> tracks;
+  const uint32_t* const end = order.data() + order.size();
+  for (const uint32_t* begin = order.data(); begin != end; begin = tracks.back().end) {
+    const uint32_t track = data.events[*begin].track;
+    const uint32_t* const next = std::partition_point(
+        begin, end, [&](uint32_t index) { return data.events[index].track == track; });
+    tracks.push_back({begin, next, data.tracks[track].kind});
+  }
+  return tracks;
+}
 
 class GpuLinks {
  public:
-  GpuLinks(const TraceData& data, CallChain& chain)
-      : data_(data), chain_(chain), calls_(data), operators_(data) {}
+  GpuLinks(const TraceData& data, const std::vector<TrackRange>& tracks, CallChain& chain)
+      : data_(data), tracks_(tracks), chain_(chain), calls_(data), operators_(data) {}
 
-  void Link() {
-    for (const uint32_t i : chain_.order) {
-      const Event& event = data_.events[i];
-      if (IsApiCall(event.kind) && event.correlation != kNoCorrelation && !IsOnStream(event)) {
+  // The calls that GPU work may belong to.
+  void FindCalls() {
+    ForEachOffStreams([&](uint32_t i, const Event& event) {
+      if (IsApiCall(event.kind) && event.correlation != kNoCorrelation) {
         calls_.Add(ProcessOf(event), event.correlation, i);
       }
-    }
+    });
     chain_.repeated_correlations = calls_.Finish();
-    std::vector<uint32_t> without_call;
-    for (const uint32_t i : chain_.order) {
-      const Event& event = data_.events[i];
-      if (!IsOnStream(event)) continue;
-      if (!Attach(i, calls_, event.correlation, ParentBasis::kCorrelation)) {
-        without_call.push_back(i);
+  }
+
+  // GPU work to calls; then what has none to operators, and waits.
+  void Link(unsigned threads) {
+    std::vector<TrackRange> pieces;
+    for (const TrackRange& track : tracks_) {
+      if (track.kind != TrackKind::kStream) continue;
+      for (const uint32_t* begin = track.begin; begin != track.end;) {
+        const uint32_t* const end =
+            begin + std::min<ptrdiff_t>(track.end - begin, kMostForOneThread);
+        pieces.push_back({begin, end, track.kind});
+        begin = end;
       }
     }
+    std::vector<std::vector<uint32_t>> without_call(pieces.size());
+    ForEachInTurn(pieces.size(), threads, 1, [&](size_t piece) {
+      EventIndex::Cursor cursor;
+      for (const uint32_t* i = pieces[piece].begin; i != pieces[piece].end; ++i) {
+        const Event& event = data_.events[*i];
+        if (!Attach(*i, calls_, event.correlation, ParentBasis::kCorrelation, cursor)) {
+          without_call[piece].push_back(*i);
+        }
+      }
+    });
     LinkToOperators(without_call);
     LinkWaits();
   }
 
  private:
-  bool IsOnStream(const Event& event) const {
-    return data_.tracks[event.track].kind == TrackKind::kStream;
+  template <typename Visit>
+  void ForEachOffStreams(const Visit& visit) const {
+    for (const TrackRange& track : tracks_) {
+      if (track.kind == TrackKind::kStream) continue;
+      for (const uint32_t* i = track.begin; i != track.end; ++i) visit(*i, data_.events[*i]);
+    }
   }
   uint32_t ProcessOf(const Event& event) const { return data_.tracks[event.track].process; }
 
-  bool Attach(uint32_t index, EventIndex& to, uint64_t key, ParentBasis basis) {
+  bool Attach(uint32_t index, const EventIndex& to, uint64_t key, ParentBasis basis,
+              EventIndex::Cursor& cursor) {
     if (key == kNoCorrelation) return false;
-    const uint32_t parent = to.Find(ProcessOf(data_.events[index]), key);
+    const uint32_t parent = to.Find(ProcessOf(data_.events[index]), key, cursor);
     if (parent == kNoEvent) return false;
     chain_.parent[index] = parent;
     chain_.basis[index] = basis;
     return true;
   }
 
-  void LinkToOperators(const std::vector<uint32_t>& without_call) {
-    if (without_call.empty()) return;
-    for (const uint32_t i : chain_.order) {
-      const Event& event = data_.events[i];
-      if (!IsApiCall(event.kind) && event.external_id != kNoCorrelation && !IsOnStream(event)) {
+  void LinkToOperators(const std::vector<std::vector<uint32_t>>& without_call) {
+    const auto is_empty = [](const std::vector<uint32_t>& events) { return events.empty(); };
+    if (std::all_of(without_call.begin(), without_call.end(), is_empty)) return;
+    ForEachOffStreams([&](uint32_t i, const Event& event) {
+      if (!IsApiCall(event.kind) && event.external_id != kNoCorrelation) {
         operators_.Add(ProcessOf(event), event.external_id, i);
       }
-    }
+    });
     (void)operators_.Finish();
-    for (const uint32_t index : without_call) {
-      const Event& event = data_.events[index];
-      (void)Attach(index, operators_, event.external_id, ParentBasis::kExternalId);
-      if (!IsGpuWork(event.kind)) continue;
-      ++(event.correlation != kNoCorrelation ? chain_.gpu_without_launch
-                                             : chain_.gpu_without_correlation);
+    EventIndex::Cursor cursor;
+    for (const std::vector<uint32_t>& events : without_call) {
+      for (const uint32_t index : events) {
+        const Event& event = data_.events[index];
+        (void)Attach(index, operators_, event.external_id, ParentBasis::kExternalId, cursor);
+        if (!IsGpuWork(event.kind)) continue;
+        ++(event.correlation != kNoCorrelation ? chain_.gpu_without_launch
+                                               : chain_.gpu_without_correlation);
+      }
     }
   }
 
   void LinkWaits() {
+    EventIndex::Cursor cursor;
     for (const StreamWait& wait : data_.waits) {
       uint32_t recorded = wait.recorded;
       if (recorded == kNoEvent) {
-        recorded = calls_.Find(ProcessOf(data_.events[wait.event]), wait.record_correlation);
+        recorded =
+            calls_.Find(ProcessOf(data_.events[wait.event]), wait.record_correlation, cursor);
       }
       if (recorded == kNoEvent) {
         ++chain_.waits_without_record;
@@ -188,6 +236,7 @@ class GpuLinks {
   }
 
   const TraceData& data_;
+  const std::vector<TrackRange>& tracks_;
   CallChain& chain_;
   EventIndex calls_, operators_;
 };
@@ -307,32 +356,33 @@ std::vector<uint32_t> OrderOf(const TraceData& data, unsigned threads) {
   return order;
 }
 
-CallChain LinkCallChain(const TraceData& data, int64_t tolerance_ns) {
-  return LinkCallChain(data, OrderOf(data), tolerance_ns);
+CallChain LinkCallChain(const TraceData& data, int64_t tolerance_ns, unsigned threads) {
+  return LinkCallChain(data, OrderOf(data, threads), tolerance_ns, threads);
 }
 
-CallChain LinkCallChain(const TraceData& data, std::vector<uint32_t> order, int64_t tolerance_ns) {
+CallChain LinkCallChain(const TraceData& data, std::vector<uint32_t> order, int64_t tolerance_ns,
+                        unsigned threads) {
   CallChain chain;
   chain.order = std::move(order);
   chain.parent.assign(data.events.size(), kNoEvent);
   chain.basis.assign(data.events.size(), ParentBasis::kNone);
+  const std::vector<TrackRange> tracks = TracksOf(data, chain.order);
   // Nesting is for the events of threads, links are for those of streams.
-  std::thread links;
-  if (data.events.size() > kMostForOneThread) {
-    links = std::thread([&] { GpuLinks(data, chain).Link(); });
+  GpuLinks links(data, tracks, chain);
+  std::thread calls;
+  if (data.events.size() > kMostForOneThread && threads > 1) {
+    calls = std::thread([&] { links.FindCalls(); });
   } else {
-    GpuLinks(data, chain).Link();
+    links.FindCalls();
   }
   Nesting nesting(data, tolerance_ns, chain);
-  uint32_t track = kNoEvent;
-  for (const uint32_t index : chain.order) {
-    if (data.events[index].track != track) {
-      track = data.events[index].track;
-      nesting.StartTrack();
-    }
-    if (data.tracks[track].kind != TrackKind::kStream) nesting.Add(index);
+  for (const TrackRange& track : tracks) {
+    if (track.kind == TrackKind::kStream) continue;
+    nesting.StartTrack();
+    for (const uint32_t* i = track.begin; i != track.end; ++i) nesting.Add(*i);
   }
-  if (links.joinable()) links.join();
+  if (calls.joinable()) calls.join();
+  links.Link(threads);
   return chain;
 }
 

@@ -35,8 +35,9 @@ struct CallChain {
 // All events by track, start, longer first, position.
 std::vector<uint32_t> OrderOf(const TraceData& data, unsigned threads = 1);
 
-CallChain LinkCallChain(const TraceData& data, int64_t tolerance_ns);
+CallChain LinkCallChain(const TraceData& data, int64_t tolerance_ns, unsigned threads = 1);
 // The same with an order that is known.
-CallChain LinkCallChain(const TraceData& data, std::vector<uint32_t> order, int64_t tolerance_ns);
+CallChain LinkCallChain(const TraceData& data, std::vector<uint32_t> order, int64_t tolerance_ns,
+                        unsigned threads = 1);
 
 }  // namespace telltale::trace

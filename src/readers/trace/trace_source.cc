@@ -18,7 +18,7 @@ Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,
     report.message = "more than 4.29 billion records in one file";
     return {};
   }
-  const CallChain chain = LinkCallChain(data, std::move(order), tolerance_ns);
+  const CallChain chain = LinkCallChain(data, std::move(order), tolerance_ns, writer.threads());
   const auto note = [&](const char* kind, uint64_t count, const char* detail) {
     if (count > 0) data.losses.push_back({kind, "note", count, 0, detail});
   };

@@ -17,6 +17,7 @@ class TraceWriter {
  public:
   // Sources are written on this number of threads; more than one only while nothing else writes.
   static Result<std::unique_ptr<TraceWriter>> Create(Store& store, unsigned threads);
+  unsigned threads() const { return threads_; }
   Status Write(const SourceRow& row, const TraceData& data, const CallChain& chain);
 
  private:
