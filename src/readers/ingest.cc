@@ -85,7 +85,7 @@ class Ingester {
   std::vector<Candidate> candidates_;
   std::vector<KnownSource> known_;
   std::map<std::string, int64_t> run_of_folder_;
-  std::set<int64_t> touched_runs_;
+  std::map<std::string_view, std::set<int64_t>> touched_runs_;  // by format
   std::map<std::string, std::string> path_of_fingerprint_;
   std::mutex mutex_;
   std::optional<Error> store_error_;
@@ -116,7 +116,9 @@ Status Ingester::LoadKnown() {
                   connection->Query("SELECT DISTINCT s.run FROM source s JOIN communicator_rank c "
                                     "USING (source) WHERE c.communicator IS NULL"));
   for (const std::vector<Cell>& row : unlinked.rows) {
-    touched_runs_.insert(std::get<int64_t>(row[0]));
+    for (const Format& format : Formats()) {
+      touched_runs_[format.name].insert(std::get<int64_t>(row[0]));
+    }
   }
   return {};
 }
@@ -303,7 +305,7 @@ void Ingester::IngestOne(Candidate& candidate, bool is_large,
     return failed(status.error());
   }
   const std::scoped_lock lock(mutex_);
-  touched_runs_.insert(candidate.file.run);
+  touched_runs_[format->name].insert(candidate.file.run);
 }
 
 Status Ingester::IngestAll() {
@@ -371,8 +373,9 @@ Result<IngestReport> Ingester::Run() {
   }
 
   // What did go in is joined also when something failed.
-  const std::vector<int64_t> runs(touched_runs_.begin(), touched_runs_.end());
   for (const Format& format : Formats()) {
+    const std::set<int64_t>& touched = touched_runs_[format.name];
+    const std::vector<int64_t> runs(touched.begin(), touched.end());
     const Status linked = format.link(store_, runs);
     if (status) status = linked;
   }

@@ -1,7 +1,9 @@
 #include "readers/kineto/kineto_format.h"
 
 #include <algorithm>
+#include <atomic>
 
+#include "base/slices.h"
 #include "readers/kineto/parallel_parser.h"
 #include "readers/kineto/trace_builder.h"
 #include "readers/trace/trace_source.h"
@@ -39,7 +41,7 @@ class KinetoWorker : public SourceWorker {
 };
 
 // What only the whole file tells.
-void AddWholeFileLosses(const TraceSplitter& splitter, const std::string& damage,
+void AddWholeFileLosses(const TraceSplitter& splitter, const std::string& damage, unsigned threads,
                         trace::TraceData& data) {
   const auto line = [&](const char* kind, uint64_t count) {
     if (count == 0) return;
@@ -55,11 +57,15 @@ void AddWholeFileLosses(const TraceSplitter& splitter, const std::string& damage
   note("damaged_compression", damage.empty() ? 0 : 1, damage);
   note("broken_members", splitter.broken_members() ? 1 : 0,
        "what stands beside the events is not JSON; time base and rank may be missing");
-  const auto is_unfinished = [](const trace::Event& event) {
-    return event.duration_ns == trace::kUnfinished;
-  };
-  note("unfinished_event",
-       static_cast<uint64_t>(std::count_if(data.events.begin(), data.events.end(), is_unfinished)));
+  std::atomic<uint64_t> unfinished = 0;
+  ForEachSlice(data.events.size(), threads, [&](size_t, size_t begin, size_t end) {
+    uint64_t found = 0;
+    for (size_t i = begin; i < end; ++i) {
+      found += data.events[i].duration_ns == trace::kUnfinished ? 1 : 0;
+    }
+    unfinished += found;
+  });
+  note("unfinished_event", unfinished);
 }
 
 Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) {
@@ -99,7 +105,7 @@ Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceR
   row.replaces = file.replaces;
   if (trace::IsKnownSource(options_, row, report)) return {};
   BuiltTrace built = BuildTrace(std::move(*parts), splitter.Members(), file.path);
-  AddWholeFileLosses(splitter, row.damage, built.data);
+  AddWholeFileLosses(splitter, row.damage, options_.parsers, built.data);
   if (*more_text) {
     built.data.losses.push_back(
         {"text_behind_trace", "note", 1, built.data.records,

@@ -362,15 +362,19 @@ std::vector<uint32_t> Builder::OrderWithoutDuplicates() {
     return left.track == right.track && left.start_ns == right.start_ns &&
            left.duration_ns == right.duration_ns;
   };
-  std::vector<std::vector<uint32_t>> found(threads_);
-  ForEachSlice(order.size(), threads_, [&](size_t slice, size_t begin, size_t end) {
-    // A group belongs to the slice in which it begins.
+  // Some tracks take longer than others.
+  constexpr size_t kPiece = size_t{1} << 16;
+  std::vector<std::vector<uint32_t>> found(order.size() / kPiece + 1);
+  ForEachInTurn(found.size(), threads_, 1, [&](size_t piece) {
+    size_t begin = piece * kPiece;
+    const size_t end = std::min(begin + kPiece, order.size());
+    // A group belongs to the piece in which it begins.
     while (begin > 0 && begin < end && same_time(begin)) ++begin;
     while (begin < end) {
       size_t behind = begin + 1;
       while (behind < order.size() && same_time(behind)) ++behind;
       if (behind - begin > 1)
-        FindDuplicates(std::span(order).subspan(begin, behind - begin), found[slice]);
+        FindDuplicates(std::span(order).subspan(begin, behind - begin), found[piece]);
       begin = behind;
     }
   });

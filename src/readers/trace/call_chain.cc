@@ -241,39 +241,62 @@ class GpuLinks {
   EventIndex calls_, operators_;
 };
 
-// Calls visit(i) for all events in the order of their position. Profiles come in few pieces that
-// are in order.
-template <typename Visit>
-void ForEachInSourceOrder(const ChunkedVector<Event>& events, const Visit& visit) {
-  struct Piece {
-    uint32_t begin;
-    uint32_t end;
-  };
-  std::vector<Piece> pieces;
-  for (uint32_t i = 0, last = 0; i < events.size(); ++i) {
-    const uint32_t position = events[i].position;
-    if (i == 0 || position < last) pieces.push_back({i, i});
-    pieces.back().end = i + 1;
-    last = position;
+// Events [begin, end), whose positions rise.
+struct Run {
+  uint32_t begin;
+  uint32_t end;
+};
+
+// All events in the order of their positions, as runs. Profiles come in few pieces that are in
+// order.
+std::vector<Run> RunsInSourceOrder(const ChunkedVector<Event>& events, unsigned threads) {
+  if (events.empty()) return {};
+  std::vector<std::vector<uint32_t>> begins(std::max(threads, 1U));
+  ForEachSlice(events.size(), threads, [&](size_t slice, size_t begin, size_t end) {
+    for (size_t i = std::max<size_t>(begin, 1); i < end; ++i) {
+      if (events[i].position < events[i - 1].position) {
+        begins[slice].push_back(static_cast<uint32_t>(i));
+      }
+    }
+  });
+  std::vector<Run> pieces = {{0, 0}};
+  for (const std::vector<uint32_t>& some : begins) {
+    for (const uint32_t begin : some) {
+      pieces.back().end = begin;
+      pieces.push_back({begin, begin});
+    }
   }
-  const auto is_later = [&](const Piece& a, const Piece& b) {
+  pieces.back().end = static_cast<uint32_t>(events.size());
+
+  std::vector<Run> runs;
+  const auto is_later = [&](const Run& a, const Run& b) {
     return events[a.begin].position > events[b.begin].position;
   };
   std::make_heap(pieces.begin(), pieces.end(), is_later);
   while (!pieces.empty()) {
     std::pop_heap(pieces.begin(), pieces.end(), is_later);
-    Piece& first = pieces.back();
-    const uint32_t until = pieces.size() > 1 ? events[pieces.front().begin].position
-                                             : std::numeric_limits<uint32_t>::max();
-    do {
-      visit(first.begin++);
-    } while (first.begin < first.end && events[first.begin].position <= until);
+    Run& first = pieces.back();
+    uint32_t end = first.end;
+    if (pieces.size() > 1) {
+      const uint32_t until = events[pieces.front().begin].position;
+      const auto is_in = [&](uint32_t i) { return events[i].position <= until; };
+      uint32_t step = 1;
+      uint32_t in = first.begin;
+      for (; first.end - in > step && is_in(in + step); step *= 2) in += step;
+      for (; step > 0; step /= 2) {
+        if (first.end - in > step && is_in(in + step)) in += step;
+      }
+      end = in + 1;
+    }
+    runs.push_back({first.begin, end});
+    first.begin = end;
     if (first.begin == first.end) {
       pieces.pop_back();
     } else {
       std::push_heap(pieces.begin(), pieces.end(), is_later);
     }
   }
+  return runs;
 }
 
 // Sorts what consists of few ascending runs, such as the ranges and then the calls of one thread,
@@ -300,60 +323,134 @@ bool MergeRuns(Iterator first, Iterator last, const IsBefore& is_before) {
 
 }  // namespace
 
-// Profilers write most of a track in its order already, so the events of each track are brought
-// together first, as they stand in the source.
-std::vector<uint32_t> OrderOf(const TraceData& data, unsigned threads) {
-  struct Key {
-    int64_t start_ns;
-    int64_t duration_ns;
-    uint32_t position;
-    uint32_t event;
-    bool operator<(const Key& other) const {
-      if (start_ns != other.start_ns) return start_ns < other.start_ns;
-      if (duration_ns != other.duration_ns) return duration_ns > other.duration_ns;
-      return position < other.position;
+namespace {
+
+struct Key {
+  int64_t start_ns;
+  int64_t duration_ns;
+  uint32_t position;
+  uint32_t event;
+  bool operator<(const Key& other) const {
+    if (start_ns != other.start_ns) return start_ns < other.start_ns;
+    if (duration_ns != other.duration_ns) return duration_ns > other.duration_ns;
+    return position < other.position;
+  }
+};
+
+// Brings the events of each track together as they stand in the source, on several threads: each
+// takes some runs, counts how many events of each track are in them, and then knows where they go.
+class ByTrack {
+ public:
+  ByTrack(const TraceData& data, unsigned threads)
+      : data_(data), threads_(threads), order_(data.events.size()) {
+    const std::vector<Run> runs = RunsInSourceOrder(data.events, threads);
+    // A share has a row for each track: not where hostile files have millions.
+    constexpr size_t kMostRows = size_t{1} << 20;
+    const size_t shares = std::clamp<size_t>(kMostRows / std::max<size_t>(data.tracks.size(), 1), 1,
+                                             std::max(threads, 1U));
+    parts_.assign(shares, std::vector<Part>(data.tracks.size()));
+    std::vector<std::vector<Run>> runs_of = Divide(runs, shares);
+    ForEachInTurn(shares, threads_, 1, [&](size_t share) {
+      for (const Run& run : runs_of[share]) {
+        for (uint32_t i = run.begin; i < run.end; ++i) ++parts_[share][data_.events[i].track].end;
+      }
+    });
+    size_t begin = 0;
+    for (size_t track = 0; track < data.tracks.size(); ++track) {
+      for (std::vector<Part>& part : parts_) {
+        const size_t events = part[track].end;
+        part[track].begin = part[track].end = begin;
+        begin += events;
+      }
     }
-  };
-  struct Placed {
+    ForEachInTurn(shares, threads_, 1, [&](size_t share) {
+      for (const Run& run : runs_of[share]) {
+        for (uint32_t i = run.begin; i < run.end; ++i) Place(i, parts_[share]);
+      }
+    });
+  }
+
+  Key KeyOf(uint32_t index) const {
+    const Event& event = data_.events[index];
+    return {event.start_ns, event.duration_ns, event.position, index};
+  }
+  std::vector<uint32_t>& order() { return order_; }
+  // Where the events of a track lie in it.
+  size_t Begin(size_t track) const { return parts_.front()[track].begin; }
+  size_t End(size_t track) const { return parts_.back()[track].end; }
+  bool IsSorted(size_t track) const {
+    const Part* before = nullptr;
+    for (const std::vector<Part>& parts : parts_) {
+      const Part& part = parts[track];
+      if (part.begin == part.end) continue;
+      if (!part.is_sorted) return false;
+      if (before != nullptr && KeyOf(order_[part.begin]) < before->last) return false;
+      before = &part;
+    }
+    return true;
+  }
+
+ private:
+  struct Part {
     size_t begin = 0;
     size_t end = 0;
     Key last = {};
     bool is_sorted = true;
   };
-  const auto key_of = [&](uint32_t index) {
-    const Event& event = data.events[index];
-    return Key{event.start_ns, event.duration_ns, event.position, index};
-  };
-  std::vector<Placed> tracks(data.tracks.size());
-  for (const Event& event : data.events) ++tracks[event.track].end;
-  size_t begin = 0;
-  for (Placed& track : tracks) {
-    const size_t events = track.end;
-    track.begin = track.end = begin;
-    begin += events;
+
+  // Into shares of about as many events.
+  std::vector<std::vector<Run>> Divide(const std::vector<Run>& runs, size_t shares) const {
+    std::vector<std::vector<Run>> divided(shares);
+    size_t events = 0;
+    for (Run run : runs) {
+      while (run.begin < run.end) {
+        const size_t share = events * shares / data_.events.size();
+        const size_t share_end =
+            ((share + 1) * data_.events.size() + shares - 1) / shares;  // the first of the next
+        const auto count = static_cast<uint32_t>(
+            std::min<size_t>(run.end - run.begin, std::max<size_t>(share_end - events, 1)));
+        divided[share].push_back({run.begin, run.begin + count});
+        run.begin += count;
+        events += count;
+      }
+    }
+    return divided;
   }
-  std::vector<uint32_t> order(data.events.size());
-  ForEachInSourceOrder(data.events, [&](uint32_t index) {
-    Placed& track = tracks[data.events[index].track];
-    const Key key = key_of(index);
-    if (track.end > track.begin && key < track.last) track.is_sorted = false;
-    track.last = key;
-    order[track.end++] = index;
-  });
-  ForEachInTurn(tracks.size(), threads, 1, [&](size_t i) {
-    const Placed& track = tracks[i];
-    if (track.is_sorted) return;
-    const auto first = order.begin() + static_cast<std::ptrdiff_t>(track.begin);
-    const auto last = order.begin() + static_cast<std::ptrdiff_t>(track.end);
+
+  void Place(uint32_t index, std::vector<Part>& parts) {
+    Part& part = parts[data_.events[index].track];
+    const Key key = KeyOf(index);
+    if (part.end > part.begin && key < part.last) part.is_sorted = false;
+    part.last = key;
+    order_[part.end++] = index;
+  }
+
+  const TraceData& data_;
+  unsigned threads_;
+  std::vector<uint32_t> order_;
+  std::vector<std::vector<Part>> parts_;  // by share and track
+};
+
+}  // namespace
+
+// Profilers write most of a track in its order already.
+std::vector<uint32_t> OrderOf(const TraceData& data, unsigned threads) {
+  ByTrack by_track(data, threads);
+  std::vector<uint32_t>& order = by_track.order();
+  const auto key_of = [&](uint32_t index) { return by_track.KeyOf(index); };
+  ForEachInTurn(data.tracks.size(), threads, 1, [&](size_t track) {
+    if (by_track.IsSorted(track)) return;
+    const auto first = order.begin() + static_cast<std::ptrdiff_t>(by_track.Begin(track));
+    const auto last = order.begin() + static_cast<std::ptrdiff_t>(by_track.End(track));
     const auto is_before = [&](uint32_t a, uint32_t b) { return key_of(a) < key_of(b); };
     if (MergeRuns(first, last, is_before)) return;
     // Comparisons of neighbours in memory are cheap.
-    std::vector<Key> keys(track.end - track.begin);
+    std::vector<Key> keys(static_cast<size_t>(last - first));
     std::transform(first, last, keys.begin(), key_of);
     std::sort(keys.begin(), keys.end());
     std::transform(keys.begin(), keys.end(), first, [](const Key& key) { return key.event; });
   });
-  return order;
+  return std::move(order);
 }
 
 CallChain LinkCallChain(const TraceData& data, int64_t tolerance_ns, unsigned threads) {

@@ -1,6 +1,10 @@
 #include "readers/trace/trace_data.h"
 
+#include <array>
+#include <functional>
 #include <utility>
+
+#include "base/slices.h"
 
 namespace telltale::trace {
 
@@ -32,30 +36,38 @@ std::vector<MovedEvents> JoinRows(std::span<TraceRows* const> parts, TraceRows& 
     whole.events.TakeFullChunks(part->events);
     moved.push_back({static_cast<uint32_t>(before - part->events.size()), first, 0});
   }
-  for (size_t i = 0; i < parts.size(); ++i) {
-    moved[i].first_other = static_cast<uint32_t>(whole.events.size());
-    const auto move_rows = [](auto& from, auto& to, const auto& change) {
-      for (auto& row : from) {
-        change(row);
-        to.push_back(std::move(row));
+  const auto move_rows = [&](auto rows, const auto& change) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      for (auto& row : parts[i]->*rows) {
+        change(row, i);
+        (whole.*rows).push_back(std::move(row));
       }
-      from = {};
-    };
-    const auto unchanged = [](const auto&) {};
-    const auto of_event = [&](auto& row) { row.event = moved[i].IndexOf(row.event); };
-    TraceRows& part = *parts[i];
-    move_rows(part.events, whole.events, unchanged);
-    move_rows(part.launches, whole.launches, of_event);
-    move_rows(part.memory, whole.memory, of_event);
-    move_rows(part.communications, whole.communications, of_event);
-    move_rows(part.payloads, whole.payloads, of_event);
-    move_rows(part.waits, whole.waits, [&](StreamWait& wait) {
-      wait.event = moved[i].IndexOf(wait.event);
-      if (wait.recorded != kNoEvent) wait.recorded = moved[i].IndexOf(wait.recorded);
-    });
-    move_rows(part.flows, whole.flows, unchanged);
-    move_rows(part.counters, whole.counters, unchanged);
+      parts[i]->*rows = {};
+    }
+  };
+  const auto unchanged = [](const auto&, size_t) {};
+  const auto of_event = [&](auto& row, size_t part) { row.event = moved[part].IndexOf(row.event); };
+  auto first_other = static_cast<uint32_t>(whole.events.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    moved[i].first_other = first_other;
+    first_other += static_cast<uint32_t>(parts[i]->events.size());
   }
+  const std::array<std::function<void()>, 8> tables = {
+      [&] { move_rows(&TraceRows::events, unchanged); },
+      [&] { move_rows(&TraceRows::launches, of_event); },
+      [&] { move_rows(&TraceRows::flows, unchanged); },
+      [&] { move_rows(&TraceRows::memory, of_event); },
+      [&] { move_rows(&TraceRows::communications, of_event); },
+      [&] { move_rows(&TraceRows::payloads, of_event); },
+      [&] {
+        move_rows(&TraceRows::waits, [&](StreamWait& wait, size_t part) {
+          wait.event = moved[part].IndexOf(wait.event);
+          if (wait.recorded != kNoEvent) wait.recorded = moved[part].IndexOf(wait.recorded);
+        });
+      },
+      [&] { move_rows(&TraceRows::counters, unchanged); },
+  };
+  ForEachInTurn(tables.size(), parts.size(), 1, [&](size_t table) { tables[table](); });
   return moved;
 }
 
