@@ -184,13 +184,17 @@ bool TraceSplitter::StepOverBroken(size_t from) {
 }
 
 // An event without its last bracket seems to go on until that of the array closes it: events go on
-// with the next that begins within. True if there is nothing before it to hand out.
+// with the next that begins within. So does one that is too long to be one. True if there is
+// nothing before it to hand out.
 bool TraceSplitter::StepOverUnequal(EventWindow& window) {
-  const auto unequal = std::find_if(window.elements.begin(), window.elements.end(),
-                                    [](const ElementBounds& element) { return element.unequal; });
+  const auto unequal = std::find_if(
+      window.elements.begin(), window.elements.end(), [&](const ElementBounds& element) {
+        return (element.unequal || element.end - element.begin > kMaxEventBytes) &&
+               FindEventStart({buffer_.data(), element.end}, element.begin + 1) !=
+                   std::string_view::npos;
+      });
   if (unequal == window.elements.end()) return false;
   const size_t begin = unequal->begin;
-  if (FindEventStart({buffer_.data(), used_}, begin + 1) == std::string_view::npos) return false;
   window.elements.erase(unequal, window.elements.end());
   if (!window.elements.empty()) {
     scanner_.Restart(begin);  // it is met again in the next call
@@ -198,6 +202,26 @@ bool TraceSplitter::StepOverUnequal(EventWindow& window) {
   }
   CheckGap(begin);
   return StepOverBroken(begin + 1);
+}
+
+// Behind something without end that is not kept: reads on until an event begins as PyTorch writes
+// them; false if none does.
+Result<bool> TraceSplitter::SeekEvent() {
+  constexpr size_t kBegin = 64;  // as long as the beginning of an event may be
+  while (true) {
+    const size_t next = FindEventStart({buffer_.data(), used_}, 0);
+    if (next != std::string_view::npos) {
+      seeks_ = false;
+      StartEvents(next);
+      return true;
+    }
+    Drop(used_ - std::min(used_, kBegin));
+    TELLTALE_ASSIGN(const bool more, ReadMore());
+    if (more) continue;
+    cut_ = true;
+    place_ = Place::kEnd;
+    return false;
+  }
 }
 
 // The file ends before the array of events does.
@@ -216,6 +240,10 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
   while (true) {
     if (place_ == Place::kStart || place_ == Place::kMembers) TELLTALE_TRY(ReadMembers());
     if (place_ == Place::kEnd) return false;
+    if (seeks_) {
+      TELLTALE_ASSIGN(const bool found, SeekEvent());
+      if (!found) return false;
+    }
 
     scanner_.Scan(buffer_.data(), used_, window.elements);
     if (StepOverUnequal(window)) continue;
@@ -233,7 +261,7 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
       continue;
     }
     if (scanner_.in_element() && used_ - scanner_.element_begin() > kMaxEventBytes) {
-      (void)StepOverBroken(scanner_.element_begin() + 1);
+      seeks_ = !StepOverBroken(scanner_.element_begin() + 1);
       continue;
     }
     if (!scanner_.in_element() && scanner_.scanned() > window_bytes_) {

@@ -48,6 +48,7 @@ class TraceSplitter {
   Result<bool> FindEvents();
   bool StepOverBroken(size_t from);
   bool StepOverUnequal(EventWindow& window);
+  Result<bool> SeekEvent();
   bool EndOfFile();
   void EndEvents();
   void Drop(size_t count);
@@ -62,6 +63,7 @@ class TraceSplitter {
   size_t used_ = 0;
   size_t at_ = 0;  // in kMembers: the next byte
   bool at_end_ = false;
+  bool seeks_ = false;  // the next event, behind something without end
   ElementScanner scanner_;
   size_t gap_begin_ = 0;  // end of the last event
   std::string members_;

@@ -97,18 +97,38 @@ TEST(TraceSplitter, SaysWhatIsCut) {
   }
 }
 
-// A quotation mark too many costs the event in which it is, and those up to where events go on.
+// A quotation mark too many costs the event in which it is, in windows of any size, in files that
+// are longer than events may be and in others.
 TEST(TraceSplitter, GoesOnBehindABrokenEvent) {
-  std::string text = R"({"traceEvents":[)";
-  for (int i = 0; i < 20'000; ++i) {
-    text +=
-        i == 100 ? R"({"ph":"X","name":"C:"users"},)" : R"({"ph":"X","name":"aten::mul","dur":1},)";
-    text += "\n";
+  for (const int count : {2'000, 150'000}) {
+    std::string text = R"({"traceEvents":[)";
+    for (int i = 0; i < count; ++i) {
+      text += i == 100 ? R"({"ph":"X","name":"C:"users"},)"
+                       : R"({"ph":"X","name":"aten::mul","dur":1},)";
+      text += "\n";
+    }
+    text += R"({"ph":"X"}]})";
+    for (const size_t window : {size_t{4096}, size_t{1} << 20, text.size() + 1}) {
+      const Split split = SplitText(text, window);
+      EXPECT_EQ(split.events.size(), static_cast<size_t>(count)) << window;
+      EXPECT_EQ(split.broken, 1U) << window;
+      EXPECT_EQ(split.events.back(), R"({"ph":"X"})");
+    }
   }
-  text += R"({"ph":"X"}]})";
-  const Split split = SplitText(text, 4096);
-  EXPECT_GE(split.events.size() + split.broken, 100U);
-  EXPECT_GT(split.broken + 0U, 0U);
+}
+
+// What has no end and holds no event is passed over up to the next one.
+TEST(TraceSplitter, GoesOnBehindLongJunk) {
+  const std::string junk(size_t{9} << 20, 'x');
+  const std::string text =
+      R"({"traceEvents":[{"ph":"X","v":1},{"name":")" + junk + R"(,{ "ph":"X","v":2},{"ph":"i"}]})";
+  for (const size_t window : {size_t{64} << 10, size_t{1} << 20, text.size() + 1}) {
+    const Split split = SplitText(text, window);
+    EXPECT_EQ(split.events,
+              (Strings{R"({"ph":"X","v":1})", R"({ "ph":"X","v":2})", R"({"ph":"i"})"}))
+        << window;
+    EXPECT_EQ(split.broken, 1U) << window;
+  }
 }
 
 TEST(TraceSplitter, WindowsDoNotMatter) {
