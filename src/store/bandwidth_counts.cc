@@ -173,16 +173,18 @@ void BandwidthCounts::MoveToWindow(OfFormula& of) {
     end = std::max<uint64_t>(end, of.low + of.window.size());
     if (end - low > kWidestWindow) return;
   } else {
+    // What follows lies mostly near.
+    uint64_t margin = kWidestWindow / 2;
     if (end - low > kWidestWindow) {
       const auto middle = of.times.begin() + static_cast<ptrdiff_t>(of.times.size() / 2);
       std::nth_element(of.times.begin(), middle, of.times.end());
       low = *middle;
       end = low + 1;
+    } else {
+      margin = std::min(std::max(end - low, kLeastMargin), (kWidestWindow - (end - low)) / 2);
     }
-    // What follows lies mostly near.
-    const uint64_t margin = std::max(end - low, kLeastMargin);
     low -= std::min(low - 1, margin);
-    end = std::min(end + margin, low + kWidestWindow);
+    end += margin;
   }
   Widen(of, low, end);
   size_t outside = 0;

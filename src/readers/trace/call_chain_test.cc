@@ -1,6 +1,7 @@
 #include "readers/trace/call_chain.h"
 
 #include <random>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -121,6 +122,47 @@ TEST(CallChain, IsThePlainDefinition) {
     const int64_t tolerance_ns = below(3);
     const CallChain chain = LinkCallChain(data, tolerance_ns);
     EXPECT_EQ(chain.parent, test::PlainNesting(data, chain.order, tolerance_ns));
+  }
+}
+
+// Several threads read parts of the source at once; so the events come in pieces, as here.
+TEST(CallChain, ThreadsDoNotMatter) {
+  std::mt19937 random(11);
+  constexpr uint32_t kEvents = 300'000;
+  for (const uint32_t tracks : {1U, 9U, 3'000U}) {
+    TraceData data = OneThread();
+    while (data.tracks.size() < tracks) {
+      const bool is_stream = data.tracks.size() % 3 == 2;
+      data.tracks.push_back({0, is_stream ? TrackKind::kStream : TrackKind::kThread, -1, -1,
+                             static_cast<int64_t>(data.tracks.size()), ""});
+    }
+    // Every third window of 100 events to one of three pieces.
+    for (uint32_t piece = 0; piece < 3; ++piece) {
+      for (uint32_t position = 0; position < kEvents; ++position) {
+        if (position / 100 % 3 != piece) continue;
+        const auto track = static_cast<uint32_t>(random() % tracks);
+        const bool is_stream = data.tracks[track].kind == TrackKind::kStream;
+        Add(data, position * 10 + static_cast<int64_t>(random() % 2000),
+            static_cast<int64_t>(random() % 500), track,
+            is_stream ? EventKind::kKernel : EventKind::kRuntime, random() % 100'000);
+        data.events.back().position = position;
+      }
+    }
+    const CallChain one = LinkCallChain(data, 1, 1);
+    ASSERT_EQ(one.order.size(), kEvents);
+    for (size_t i = 1; i < one.order.size(); ++i) {
+      const Event& before = data.events[one.order[i - 1]];
+      const Event& event = data.events[one.order[i]];
+      ASSERT_LE(std::tie(before.track, before.start_ns), std::tie(event.track, event.start_ns));
+    }
+    for (const unsigned threads : {2U, 5U}) {
+      const CallChain several = LinkCallChain(data, 1, threads);
+      EXPECT_EQ(several.order, one.order);
+      EXPECT_EQ(several.parent, one.parent);
+      EXPECT_EQ(several.basis, one.basis);
+      EXPECT_EQ(several.gpu_without_launch, one.gpu_without_launch);
+      EXPECT_EQ(several.repeated_correlations, one.repeated_correlations);
+    }
   }
 }
 
