@@ -328,8 +328,8 @@ void BandwidthCounts::AddWindow(uint32_t formula, OfFormula& other) {
   const uint64_t end = std::max(of.low + of.window.size(), other.low + other.window.size());
   if (end - low > 2 * kWidestWindow) return AddCounts(formula, other.low, other.window);
   Widen(of, low, end);
-  uint32_t* const ours = of.window.data() + (other.low - low);
-  for (size_t i = 0; i < other.window.size(); ++i) ours[i] += other.window[i];
+  uint32_t* ours = of.window.data() + (other.low - low);
+  for (const uint32_t operations : other.window) *ours++ += operations;
   of.in_window += other.in_window;
 }
 

@@ -31,8 +31,8 @@ bool IsDuckDbFile(const std::string& path) {
 
 Error OpenError(const std::string& path, const Error& error) {
   std::smatch match;
-  static const std::regex kLock(R"(Conflicting lock is held in (.*?)\(PID (\d+)\))");
-  if (std::regex_search(error.message, match, kLock)) {
+  static const std::regex lock(R"(Conflicting lock is held in (.*?)\(PID (\d+)\))");
+  if (std::regex_search(error.message, match, lock)) {
     return Error{fmt::format(
         "store {} is in use by process {} ({}); try again when it is done, or name another store "
         "with --store",
