@@ -3,6 +3,7 @@
 //
 //   empty_store OUTPUT VERSION SCHEMA…     schema files in the order of their numbers
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +14,8 @@
 
 #include <duckdb.h>
 #include <zstd.h>
+
+#include "store/block_bytes.h"
 
 namespace {
 
@@ -42,8 +45,16 @@ void MakeStore(const std::string& path, const std::string& version,
   duckdb_database database = nullptr;
   duckdb_connection connection = nullptr;
   char* error = nullptr;
-  (void)duckdb_create_config(&config);
-  (void)duckdb_set_config(config, "threads", "1");
+  bool is_set = duckdb_create_config(&config) != DuckDBError;
+  constexpr std::array<std::array<const char*, 2>, 4> kSettings = {
+      {{"threads", "1"},
+       {"default_block_size", telltale::kBlockBytes},
+       {"autoinstall_known_extensions", "false"},
+       {"autoload_known_extensions", "false"}}};
+  for (const auto& [name, value] : kSettings) {
+    is_set = is_set && duckdb_set_config(config, name, value) != DuckDBError;
+  }
+  if (!is_set) Fail("DuckDB does not take the settings");
   if (duckdb_open_ext(path.c_str(), &database, config, &error) == DuckDBError) Fail(error);
   duckdb_destroy_config(&config);
   if (duckdb_connect(database, &connection) == DuckDBError) Fail("DuckDB gives no connection");

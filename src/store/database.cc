@@ -8,6 +8,8 @@
 #include <duckdb.h>
 #include <simdjson.h>
 
+#include "store/block_bytes.h"
+
 namespace telltale {
 namespace {
 
@@ -329,10 +331,7 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
       set("access_mode", options.access == Access::kReadOnly ? "READ_ONLY" : "READ_WRITE") &&
       set("enable_external_access", options.external_access ? "true" : "false") &&
       set("autoinstall_known_extensions", "false") && set("autoload_known_extensions", "false") &&
-      set("custom_user_agent", "telltale") &&
-      // Each table ends in a block of its own: at DuckDB's 256 KiB the small ones took a seventh of
-      // a store of 4 million records; below 128 KiB columns compress worse.
-      set("default_block_size", "131072");
+      set("custom_user_agent", "telltale") && set("default_block_size", kBlockBytes);
   if (options.threads > 0)
     configured = configured && set("threads", std::to_string(options.threads));
   if (!options.memory_limit.empty()) {

@@ -16,6 +16,8 @@
 
 #include <gtest/gtest.h>
 
+#include "store/block_bytes.h"
+
 namespace telltale {
 namespace {
 
@@ -105,6 +107,10 @@ TEST_F(StoreTest, MakesAStoreAndOpensItAgain) {
   const auto connection = (*store)->Connect();
   EXPECT_EQ(*(*connection)->QueryInteger("SELECT schema_version FROM telltale_store"),
             kSchemaVersion);
+  EXPECT_EQ(*(*connection)->QueryInteger("SELECT count(created_at) FROM telltale_store"), 1);
+  const auto block_bytes =
+      (*connection)->QueryInteger("SELECT block_size FROM pragma_database_size() LIMIT 1");
+  EXPECT_EQ(fmt::format("{}", *block_bytes), kBlockBytes);
 }
 
 TEST_F(StoreTest, ReadingCannotWrite) {
