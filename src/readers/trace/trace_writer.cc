@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "base/slices.h"
+
 namespace telltale::trace {
 namespace {
 
@@ -71,7 +73,9 @@ Status TraceWriter::Write(const SourceRow& row, const TraceData& data, const Cal
   ids.first_track = static_cast<uint32_t>(store_.NextIds(Store::kTrack, data.tracks.size()));
   ids.first_name = static_cast<uint32_t>(store_.NextIds(Store::kEventName, data.names.size()));
   ids.place.resize(data.events.size());
-  for (uint32_t i = 0; i < chain.order.size(); ++i) ids.place[chain.order[i]] = i;
+  ForEachSlice(chain.order.size(), threads_, [&](size_t, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) ids.place[chain.order[i]] = static_cast<uint32_t>(i);
+  });
   std::optional<ParallelInserts> parallel;
   if (threads_ > 1) TELLTALE_TRY(parallel.emplace(*connection_, threads_).Start());
   const auto write = [&]() -> Status {
