@@ -1,5 +1,7 @@
 // The program `telltale`: global options, the list of commands, and what becomes of their errors.
 
+#include <fcntl.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -79,7 +81,16 @@ int Run(int argc, char** argv) {
 }  // namespace
 }  // namespace telltale::cli
 
+// A standard stream that is closed would give its number to the next file that is opened, the
+// store, and what is printed would be written into it.
+void OpenStandardStreams() {
+  for (int stream = 0; stream <= 2; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", stream == 0 ? O_RDONLY : O_WRONLY);
+  }
+}
+
 int main(int argc, char** argv) {
+  OpenStandardStreams();
   int code = telltale::cli::kExitFailed;
   try {
     code = telltale::cli::Run(argc, argv);

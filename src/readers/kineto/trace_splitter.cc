@@ -209,19 +209,19 @@ bool TraceSplitter::StepOverUnequal(EventWindow& window) {
 Result<bool> TraceSplitter::SeekEvent() {
   constexpr size_t kBegin = 64;  // as long as the beginning of an event may be
   while (true) {
-    const size_t next = FindEventStart({buffer_.data(), used_}, 0);
-    if (next != std::string_view::npos) {
-      seeks_ = false;
-      StartEvents(next);
-      return true;
-    }
+    // What is there was looked at, but for an event that begins at its end.
     Drop(used_ - std::min(used_, kBegin));
     TELLTALE_ASSIGN(const bool more, ReadMore());
-    if (more) continue;
-    cut_ = true;
-    place_ = Place::kEnd;
-    return false;
+    if (!more) break;
+    const size_t next = FindEventStart({buffer_.data(), used_}, 0);
+    if (next == std::string_view::npos) continue;
+    seeks_ = false;
+    StartEvents(next);
+    return true;
   }
+  cut_ = true;
+  place_ = Place::kEnd;
+  return false;
 }
 
 // The file ends before the array of events does.

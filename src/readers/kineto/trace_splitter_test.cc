@@ -131,6 +131,23 @@ TEST(TraceSplitter, GoesOnBehindLongJunk) {
   }
 }
 
+// An event that is too long to be one begins like any other, and is not met again.
+TEST(TraceSplitter, EndsBehindAnEventThatIsTooLong) {
+  const std::string text(size_t{9} << 20, 'x');
+  const std::string good = R"({"ph":"X","v":1})";
+  for (const bool is_whole : {true, false}) {
+    const std::string too_long = R"({"ph":"X","name":")" + text + (is_whole ? R"("})" : "");
+    for (const size_t window : {size_t{64} << 10, size_t{1} << 20}) {
+      const Split last = SplitText("[" + good + "," + too_long + "]", window);
+      EXPECT_EQ(last.events, Strings{good}) << window;
+      EXPECT_EQ(last.broken, 1U) << window;
+      const Split first = SplitText("[" + too_long + "," + good + "]", window);
+      EXPECT_EQ(first.events, Strings{good}) << window;
+      EXPECT_EQ(first.broken, 1U) << window;
+    }
+  }
+}
+
 TEST(TraceSplitter, WindowsDoNotMatter) {
   std::mt19937 random(3);
   for (int round = 0; round < 40; ++round) {
