@@ -314,6 +314,18 @@ TEST_F(CliTest, FiltersThatWouldNotBeHeededAreRefused) {
   }
 }
 
+// The store would else be opened as standard output.
+TEST_F(CliTest, ClosedStreamsAreNotTheStore) {
+  const std::string program = std::string("\"" TELLTALE_PROGRAM "\" --store \"") + store_ + "\" ";
+  for (const char* closed : {">&-", "<&- >&-", "<&- >&- 2>&-"}) {
+    EXPECT_EQ(std::system((program + "sql \"SELECT 1\" 2>/dev/null " + closed).c_str()), 0)
+        << closed;
+    EXPECT_EQ(Telltale({"--store", store_, "-q", "sources"}).code, 0) << closed;
+    (void)std::system((program + "-q ingest \"" + store_ + "\" 2>/dev/null " + closed).c_str());
+    EXPECT_EQ(Telltale({"--store", store_, "-q", "sources"}).code, 0) << closed;
+  }
+}
+
 TEST_F(CliTest, WritesCsvAndMarkdown) {
   const std::string sql =
       "SELECT 'a,b' AS \"x,y\", 'say \"hi\"' AS q, 'two' || chr(10) || 'lines' AS n, NULL AS "

@@ -112,6 +112,12 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
           "there is no store {}; make one with `telltale ingest PATH…`, or name it with --store",
           path);
     }
+    if (lstat(path.c_str(), &status) == 0) {
+      return Fail(
+          "store {} is a link to a file that is not there; make that file's folder, or name "
+          "the file itself",
+          path);
+    }
     // DuckDB would write what is in the old store's log into the new one.
     if (stat((path + ".wal").c_str(), &status) == 0) {
       return Fail(

@@ -113,6 +113,15 @@ TEST_F(StoreTest, MakesAStoreAndOpensItAgain) {
   EXPECT_EQ(fmt::format("{}", *block_bytes), kBlockBytes);
 }
 
+TEST_F(StoreTest, ALinkToNothingMakesNoStore) {
+  const std::string target = path_ + ".target";
+  fs::create_symlink(target, path_);
+  const auto store = Store::Open(path_, Writing(true));
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().message.find("is a link"), std::string::npos) << store.error().message;
+  EXPECT_FALSE(fs::exists(target));
+}
+
 TEST_F(StoreTest, ReadingCannotWrite) {
   MakeStore();
   const auto before = Contents();

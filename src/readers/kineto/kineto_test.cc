@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "readers/kineto/parallel_parser.h"
+#include "readers/kineto/trace_builder.h"
 #include "tests/support/inspector_support.h"
 
 namespace telltale::test {
@@ -28,6 +30,35 @@ std::string Event(const std::string& name, const std::string& ts, const std::str
                   const std::string& more = "") {
   return R"({"ph":"X","cat":"cpu_op","name":")" + name + R"(","pid":1,"tid":2,"ts":)" + ts +
          R"(,"dur":)" + dur + more + "}";
+}
+
+// Which thread meets a name or a track first is chance; what they are called by is not.
+TEST_F(Kineto, NumbersDoNotDependOnThreads) {
+  std::string text = kHead;
+  for (int i = 0; i < 3000; ++i) {
+    text += fmt::format(
+        R"({}{{"ph":"X","cat":"cpu_op","name":"op{}","pid":1,"tid":{},"ts":{},"dur":1}})",
+        i > 0 ? "," : "", i * 7 % 41, i * 13 % 17, 1'000'000 + i);
+  }
+  text += "]}";
+  const auto build = [&](unsigned threads) {
+    const auto stream = MemoryStream(std::span(text.data(), text.size()));
+    kineto::TraceSplitter splitter(*stream, 4096);
+    auto parts = kineto::ParseEvents(splitter, threads, [] {});
+    EXPECT_TRUE(parts);
+    const kineto::BuiltTrace built =
+        kineto::BuildTrace(std::move(*parts), splitter.Members(), "trace.json");
+    Strings rows = built.data.names;
+    for (const trace::Track& track : built.data.tracks) rows.push_back(fmt::format("{}", track.id));
+    for (const uint32_t i : built.order) {
+      const trace::Event& event = built.data.events[i];
+      rows.push_back(fmt::format("{} {} {}", event.position, event.track, event.name));
+    }
+    return rows;
+  };
+  const Strings one = build(1);
+  EXPECT_EQ(one.size(), 3000U + 41U + 17U);
+  for (int round = 0; round < 5; ++round) EXPECT_EQ(build(4), one);
 }
 
 TEST_F(Kineto, WholeMicrosecondsAreAbsolute) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <set>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -93,6 +94,15 @@ uint32_t Builder::NumberOfName(const std::string& name) {
 }
 
 void Builder::Join(std::vector<TracePart>& parts) {
+  // Numbers do not depend on which thread met a name or track first.
+  std::set<std::string_view> all_names;
+  std::set<TrackKey> all_tracks;
+  for (const TracePart& part : parts) {
+    all_names.insert(part.names.texts().begin(), part.names.texts().end());
+    all_tracks.insert(part.tracks.begin(), part.tracks.end());
+  }
+  for (const std::string_view name : all_names) (void)NumberOfName(std::string(name));
+  for (const TrackKey& track : all_tracks) (void)NumberOfTrack(track);
   std::vector<std::vector<uint32_t>> names(parts.size()), tracks(parts.size());
   std::vector<trace::TraceRows*> rows;
   for (size_t i = 0; i < parts.size(); ++i) {
