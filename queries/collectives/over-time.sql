@@ -4,7 +4,8 @@
 -- Columns:
 --   operation, communicator_type, message_bytes: what is compared
 --   run, start_s: the bin, seconds since the first dump of the run that the filters leave, or since the time from
---     which on they leave any; by the time of the dump that wrote a record, as the host's clock had it (there is no other time in these records)
+--     which on they leave any; by the time of the dump that wrote a record, as the host's clock had it (there
+--     is no other time in these records)
 --   start: the same as a time, UTC
 --   operations: operation records with a bandwidth (one operation of n ranks is n records); left out are
 --     single ranks, "Invalid" operations, unknown data types and times of 0

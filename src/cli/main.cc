@@ -78,9 +78,6 @@ int Run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
-}  // namespace telltale::cli
-
 // A standard stream that is closed would give its number to the next file that is opened, the
 // store, and what is printed would be written into it.
 void OpenStandardStreams() {
@@ -89,8 +86,11 @@ void OpenStandardStreams() {
   }
 }
 
+}  // namespace
+}  // namespace telltale::cli
+
 int main(int argc, char** argv) {
-  OpenStandardStreams();
+  telltale::cli::OpenStandardStreams();
   int code = telltale::cli::kExitFailed;
   try {
     code = telltale::cli::Run(argc, argv);

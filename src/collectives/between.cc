@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "store/bulk_insert.h"
 #include "store/column_scan.h"
 #include "store/column_visit.h"
+#include "store/time_counts.h"
 
 namespace telltale::collectives {
 namespace {
@@ -30,12 +32,6 @@ struct Count {
     first_us = std::min(first_us, other.first_us);
     last_us = std::max(last_us, other.last_us);
   }
-};
-
-struct Time {
-  uint32_t series = 0;
-  uint32_t exec_time_us = 0;
-  uint32_t operations = 0;
 };
 
 // What one worker counts; a series' records mostly come to it one after the other.
@@ -66,39 +62,19 @@ class Worker {
     }
     if (series_ >= counts.size()) counts.resize(size_t{series_} + 1);
     counts[series_].Add(count_);
-    AddTimes();
+    counter_.Append(series_, exec_time_us_, std::identity(), times);
     exec_time_us_.clear();
     count_ = {};
   }
 
   std::vector<Count> counts;  // by series
-  std::vector<Time> times;
+  std::vector<TimeCount> times;
 
  private:
-  void AddTimes() {
-    const uint32_t low = count_.exec_time_us_min;
-    const uint64_t range = uint64_t{count_.exec_time_us_max} - low + 1;
-    if (range <= 16 * exec_time_us_.size()) {  // counting beats sorting
-      of_time_.assign(range, 0);
-      for (const uint32_t time : exec_time_us_) ++of_time_[time - low];
-      for (uint32_t i = 0; i < range; ++i) {
-        if (of_time_[i] > 0) times.push_back({series_, low + i, of_time_[i]});
-      }
-      return;
-    }
-    std::sort(exec_time_us_.begin(), exec_time_us_.end());
-    for (size_t begin = 0; begin < exec_time_us_.size();) {
-      size_t end = begin + 1;
-      while (end < exec_time_us_.size() && exec_time_us_[end] == exec_time_us_[begin]) ++end;
-      times.push_back({series_, exec_time_us_[begin], static_cast<uint32_t>(end - begin)});
-      begin = end;
-    }
-  }
-
   uint32_t series_ = 0;
   Count count_;
   std::vector<uint32_t> exec_time_us_;  // of the series
-  std::vector<uint32_t> of_time_;
+  TimeCounter counter_;
 };
 
 Result<bool> HasTable(Connection& connection, std::string_view name) {
@@ -150,19 +126,7 @@ Status WriteCounts(Connection& connection, const std::vector<Count>& counts) {
 Status WriteTimes(Connection& connection, const std::vector<Worker>& workers) {
   constexpr std::array kColumns = {ColumnType::kUInt32, ColumnType::kUInt32, ColumnType::kUInt32};
   TELLTALE_ASSIGN(const auto insert, BulkInsert::Create(connection, "between_time", kColumns));
-  for (const Worker& worker : workers) {
-    size_t next = 0;
-    TELLTALE_TRY(insert->Insert([&](std::span<void* const> columns, size_t capacity) {
-      const size_t rows = std::min(capacity, worker.times.size() - next);
-      for (size_t row = 0; row < rows; ++row) {
-        const Time& time = worker.times[next++];
-        static_cast<uint32_t*>(columns[0])[row] = time.series;
-        static_cast<uint32_t*>(columns[1])[row] = time.exec_time_us;
-        static_cast<uint32_t*>(columns[2])[row] = time.operations;
-      }
-      return rows;
-    }));
-  }
+  for (const Worker& worker : workers) TELLTALE_TRY(InsertTimeCounts(*insert, worker.times));
   return {};
 }
 

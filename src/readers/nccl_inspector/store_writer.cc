@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "readers/nccl_inspector/loss_kinds.h"
-#include "readers/nccl_inspector/time_counts.h"
+#include "store/time_counts.h"
 
 namespace telltale::nccl_inspector {
 namespace {
@@ -342,18 +342,6 @@ void StoreWriter::AllocateIds(Source& source) {
   }
 }
 
-namespace {
-
-Status WriteCounts(BulkInsert& insert, const std::vector<TimeCount>& counts) {
-  return insert.InsertRows(counts.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
-    static_cast<uint32_t*>(columns[0])[at] = counts[i].series;
-    static_cast<uint32_t*>(columns[1])[at] = counts[i].exec_time_us;
-    static_cast<uint32_t*>(columns[2])[at] = counts[i].operations;
-  });
-}
-
-}  // namespace
-
 // Series lie in the order (communicator rank, kind, operation, size …), each by sequence number.
 Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
   std::vector<BlockRecords> blocks;
@@ -375,12 +363,12 @@ Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
       SeriesState& state = source->series[i];
       SortRecords(records);
       state.totals.Add(records);
-      counter.Append(static_cast<uint32_t>(state.id), records, counts);
+      counter.Append(static_cast<uint32_t>(state.id), records, &Record::exec_time_us, counts);
       source->layout.Add(records, state, blocks);
     }
   }
   if (blocks.empty()) return {};
-  TELLTALE_TRY(WriteCounts(*histogram_insert_, counts));
+  TELLTALE_TRY(InsertTimeCounts(*histogram_insert_, counts));
 
   size_t current = 0;
   const Record* next = blocks[0].begin;

@@ -1,26 +1,26 @@
 // The rollup operation_histogram is what a look at all records gives, however the sources came in.
 
-#include "readers/nccl_inspector/time_counts.h"
+#include "store/time_counts.h"
 
 #include <gtest/gtest.h>
 
+#include "readers/nccl_inspector/records.h"
 #include "tests/support/inspector_support.h"
 
 namespace telltale::test {
 namespace {
 
 using nccl_inspector::Record;
-using nccl_inspector::TimeCount;
-using nccl_inspector::TimeCounter;
 
 std::vector<std::string> Counted(const std::vector<uint32_t>& times) {
   std::vector<Record> records;
   for (const uint32_t time : times) records.push_back({.exec_time_us = time});
   std::vector<TimeCount> counts;
   TimeCounter counter;
-  counter.Append(7, {{.exec_time_us = 5}}, counts);  // leaves nothing behind for the next
+  counter.Append(7, std::vector<Record>{{.exec_time_us = 5}}, &Record::exec_time_us,
+                 counts);  // leaves nothing behind for the next
   counts.clear();
-  counter.Append(3, records, counts);
+  counter.Append(3, records, &Record::exec_time_us, counts);
   std::vector<std::string> texts;
   for (const TimeCount& count : counts) {
     texts.push_back(fmt::format("{}: {} x {}", count.series, count.operations, count.exec_time_us));
