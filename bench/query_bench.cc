@@ -1,7 +1,8 @@
 // Every query of `telltale collectives` but those that list each single operation, over one store:
 // the median time of its answer in an open store (filters, preparation, SQL, all rows fetched, on a
 // new connection each time), and beside it that of the whole process, with its start and its
-// output as CSV.
+// output as CSV. `_since`: the same with a filter by time that leaves nearly all in, so that no
+// rollup can answer.
 //
 //   query_bench --telltale build/release/telltale --store FILE [--runs 5] [--name NAME]
 //               [--only QUERY]
@@ -77,25 +78,28 @@ void PrintReference(const std::string& store_path, const std::string& name, int 
 // Milliseconds of the answer on a new connection; `kept`: the one that the ingest kept, if any,
 // else NaN.
 double Answer(Store& store, const std::string& query, const std::vector<Cell>& parameters,
-              bool kept) {
+              const std::string& since, bool kept) {
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<Connection> connection = ValueOf(store.Connect());
   if (kept) {
     const bool found = ValueOf(telltale::collectives::KeptAnswer(*connection, query)).has_value();
     return found ? MillisecondsSince(start) : std::numeric_limits<double>::quiet_NaN();
   }
-  Check(telltale::collectives::SelectFor(
-      *connection, telltale::collectives::FilterValues(telltale::collectives::Filters().size()),
-      query));
+  const std::span<const telltale::collectives::Filter> filters = telltale::collectives::Filters();
+  telltale::collectives::FilterValues values(filters.size());
+  for (size_t i = 0; i < filters.size(); ++i) {
+    if (filters[i].option == std::string_view("--since") && !since.empty()) values[i] = {since};
+  }
+  Check(telltale::collectives::SelectFor(*connection, values, query));
   (void)ValueOf(telltale::collectives::Ask(store, *connection, query, parameters));
   return MillisecondsSince(start);
 }
 
 double MedianAnswer(Store& store, const std::string& query, const std::vector<Cell>& parameters,
-                    bool kept, int runs) {
+                    const std::string& since, bool kept, int runs) {
   std::vector<double> answers;
   for (int i = 0; i <= runs; ++i) {
-    const double ms = Answer(store, query, parameters, kept);
+    const double ms = Answer(store, query, parameters, since, kept);
     if (i > 0) answers.push_back(ms);  // the first fills caches
   }
   return telltale::bench::Median(answers);
@@ -120,6 +124,7 @@ int main(int argc, char** argv) {
                                       "--format",           "csv",     "collectives",     query};
     double kept = 0;
     double found = 0;
+    double by_time = 0;
     {
       const std::unique_ptr<Store> store = ValueOf(Store::Open(option["--store"], {}));
       const std::unique_ptr<Connection> connection = ValueOf(store->Connect());
@@ -129,8 +134,13 @@ int main(int argc, char** argv) {
         parameters.push_back(parameter.required ? run : Cell());
         if (parameter.required) words.push_back(telltale::CellText(run));
       }
-      kept = MedianAnswer(*store, query, parameters, true, runs);
-      found = MedianAnswer(*store, query, parameters, false, runs);
+      const std::string since = telltale::CellText(
+          ValueOf(
+              connection->Query("SELECT min(first_dump_timestamp_us) + 1 FROM operation_series"))
+              .rows[0][0]);
+      kept = MedianAnswer(*store, query, parameters, "", true, runs);
+      found = MedianAnswer(*store, query, parameters, "", false, runs);
+      by_time = MedianAnswer(*store, query, parameters, since, false, runs);
     }
     std::vector<double> processes;
     processes.reserve(static_cast<size_t>(runs));
@@ -154,6 +164,7 @@ int main(int argc, char** argv) {
           reads_records ? "<= 300"
           : is_kept     ? ""
                         : "<= 50");
+    print("_since", by_time, "ms", "<= 300");
   }
   return 0;
 }

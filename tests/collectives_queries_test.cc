@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "collectives/between.h"
 #include "collectives/kept_answers.h"
 #include "collectives/preparation.h"
 #include "collectives/rank_skew.h"
@@ -189,6 +190,10 @@ class Prepared {
     const Status status = collectives::Prepare(*store_, *connection_, query, value);
     EXPECT_TRUE(status) << query << ": " << status.error().message;
   }
+  void CountBetween() {
+    const Status status = collectives::CountBetween(*store_, *connection_);
+    EXPECT_TRUE(status) << status.error().message;
+  }
   Connection& connection() { return *connection_; }
   Strings Rows(const std::string& sql) {
     const Result<Table> table = connection_->Query(sql);
@@ -293,6 +298,38 @@ TEST_F(CollectivesQueries, SkewIsWhatTheRecordsSay) {
     EXPECT_TRUE(status) << status.error().message;
     EXPECT_EQ(ours, prepared.Rows("FROM rank_skew ORDER BY ALL"));
   }
+}
+
+TEST_F(CollectivesQueries, CountsOfAPartOfTheTimeAreExact) {
+  Prepared prepared(store_, SomeFilters()[2]);
+  prepared.CountBetween();
+  const std::string cell =
+      "run, communicator_type, n_ranks, nnodes, kind, operation, algorithm, protocol";
+  const std::string counts =
+      "sum(operations), sum(exec_time_us_sum), min(exec_time_us_min), max(exec_time_us_max)";
+  const std::string counts_of_records =
+      "count(*), sum(exec_time_us), min(exec_time_us), max(exec_time_us)";
+  const std::string record = " FROM selected_record r JOIN selected_series s USING (series) ";
+  const auto expect_same = [&](const std::string& ours, const std::string& reference) {
+    const Strings rows = prepared.Rows(ours + " ORDER BY ALL");
+    EXPECT_GT(rows.size(), 0U) << ours;
+    EXPECT_EQ(rows, prepared.Rows(reference + " ORDER BY ALL"));
+  };
+  expect_same(
+      "SELECT series, message_bytes, operations, exec_time_us_sum, exec_time_us_min, "
+      "exec_time_us_max, first_dump_timestamp_us, last_dump_timestamp_us "
+      "FROM selected_count",
+      "SELECT series, r.message_bytes, " + counts_of_records +
+          ", min(dump_timestamp_us), max(dump_timestamp_us)" + record + "GROUP BY ALL");
+  expect_same(
+      "SELECT " + cell + ", c.message_bytes, " + counts +
+          " FROM cell_count c JOIN selected_cell USING (cell) GROUP BY ALL",
+      "SELECT " + cell + ", r.message_bytes, " + counts_of_records + record + "GROUP BY ALL");
+  expect_same("SELECT " + cell +
+                  ", t.message_bytes, exec_time_us, sum(operations) FROM cell_time t "
+                  "JOIN selected_cell USING (cell) WHERE exec_time_us > 0 GROUP BY ALL",
+              "SELECT " + cell + ", r.message_bytes, r.exec_time_us, count(*)" + record +
+                  "WHERE r.exec_time_us > 0 GROUP BY ALL");
 }
 
 TEST_F(CollectivesQueries, CellsAreExact) {

@@ -13,8 +13,7 @@ WITH part AS (
   FROM selected_cell GROUP BY operation, communicator_type),
 taking_part AS (
   SELECT operation, communicator_type, count(DISTINCT communicator) AS communicators, count(*) AS ranks
-  FROM (SELECT DISTINCT operation, communicator_type, communicator, communicator_rank
-        FROM selected_series SEMI JOIN selected_count USING (series))
+  FROM (SELECT DISTINCT operation, communicator_type, communicator, communicator_rank FROM selected_count)
   GROUP BY operation, communicator_type),
 member AS (SELECT part, unnest(members) AS cell FROM part),
 counted AS (

@@ -8,7 +8,8 @@ SELECT NULL::INTEGER AS series, NULL::UBIGINT AS sequence, NULL::UBIGINT AS dump
        NULL::DOUBLE AS busbw_gbs, NULL::VARCHAR AS run, NULL::VARCHAR AS communicator_type,
        NULL::BIGINT AS n_ranks, NULL::UBIGINT AS nnodes, NULL::VARCHAR AS kind, NULL::VARCHAR AS operation,
        NULL::VARCHAR AS algorithm, NULL::VARCHAR AS protocol, NULL::BOOLEAN AS rated,
-       NULL::UBIGINT AS series_bytes, NULL::DOUBLE AS series_traffic_bytes, NULL::DOUBLE AS series_bus_factor
+       NULL::UBIGINT AS series_bytes, NULL::DOUBLE AS series_traffic_bytes, NULL::DOUBLE AS series_bus_factor,
+       NULL::INTEGER AS communicator, NULL::INTEGER AS communicator_rank
 WHERE false;
 
 CREATE TEMP VIEW selected_size AS

@@ -12,7 +12,7 @@ SELECT s.series, r.sequence, r.dump_timestamp_us, r.line,
        1::DOUBLE AS bus_factor, 1::UINTEGER AS rate_time_us, r.busbw_gbs,
        s.run, s.communicator_type, s.n_ranks, s.nnodes, s.kind, s.operation, s.algorithm, s.protocol, s.rated,
        s.message_bytes AS series_bytes, s.traffic_bytes AS series_traffic_bytes,
-       s.bus_factor AS series_bus_factor
+       s.bus_factor AS series_bus_factor, s.communicator, s.communicator_rank
 FROM operation_record_irregular r JOIN selected_series s ON s.series = r.series
 WHERE is_selected_size(coalesce(r.message_bytes, s.message_bytes))
   AND is_selected_time(r.dump_timestamp_us);

@@ -4,11 +4,13 @@
 
 CREATE TEMP VIEW selected_count AS
 SELECT series, message_bytes, regular_operations AS operations, exec_time_us_sum, exec_time_us_min,
-       exec_time_us_max, first_dump_timestamp_us, last_dump_timestamp_us
+       exec_time_us_max, first_dump_timestamp_us, last_dump_timestamp_us, operation, communicator_type,
+       communicator, communicator_rank
 FROM selected_series WHERE regular_operations > 0
 UNION ALL
 SELECT series, message_bytes, count(*), sum(exec_time_us), min(exec_time_us), max(exec_time_us),
-       min(dump_timestamp_us), max(dump_timestamp_us)
+       min(dump_timestamp_us), max(dump_timestamp_us), any_value(operation), any_value(communicator_type),
+       any_value(communicator), any_value(communicator_rank)
 FROM selected_irregular GROUP BY series, message_bytes;
 
 CREATE TEMP VIEW selected_time AS

@@ -2,7 +2,8 @@
 
 CREATE TEMP VIEW selected_count AS
 SELECT series, message_bytes, regular_operations AS operations, exec_time_us_sum, exec_time_us_min,
-       exec_time_us_max, first_dump_timestamp_us, last_dump_timestamp_us
+       exec_time_us_max, first_dump_timestamp_us, last_dump_timestamp_us, operation, communicator_type,
+       communicator, communicator_rank
 FROM selected_series WHERE regular_operations > 0;
 
 CREATE TEMP VIEW selected_time AS

@@ -9,6 +9,7 @@
 #include "collectives/between.h"
 #include "collectives/rank_skew.h"
 #include "collectives/rated_slots.h"
+#include "collectives/time_filter.h"
 #include "store/query.h"
 
 namespace telltale::collectives {
@@ -72,8 +73,10 @@ Status SelectFor(Connection& connection, const FilterValues& values, std::string
 Result<Table> Ask(Store& store, Connection& connection, std::string_view query,
                   std::span<const Cell> parameters) {
   TELLTALE_ASSIGN(const std::string sql, QueryText(fmt::format("collectives/{}", query)));
-  TELLTALE_TRY(CountBetween(store, connection));
-  if (!IsPrepared(query)) return connection.Query(sql, parameters);
+  if (!IsPrepared(query)) {
+    TELLTALE_TRY(CountBetween(store, connection));
+    return connection.Query(sql, parameters);
+  }
   // The query's own parameters go to its preparation.
   TELLTALE_TRY(
       Prepare(store, connection, query, parameters.empty() ? "" : CellText(parameters[0])));
@@ -86,8 +89,9 @@ Status Prepare(Store& store, Connection& connection, std::string_view query,
   if (query == kSkew) return MakeRankSkew(store, connection);
   const SlotQuery* const slots = SlotQueryOf(query);
   if (slots == nullptr) return {};
+  TELLTALE_ASSIGN(const TimeFilter filter, TimeFilter::Of(connection));
   BlocksToCome blocks;
-  if (slots->bins != Bins::kNone) blocks = LoadBlocksAside(store);
+  if (slots->bins != Bins::kNone || filter.is_set()) blocks = LoadBlocksAside(store);
   TELLTALE_TRY(RunFile(connection, fmt::format("slots/{}", query)));
   TELLTALE_TRY(RunFile(connection, "slots/members"));
   return RateSlots(store, connection, slots->bins, std::move(blocks));

@@ -236,6 +236,15 @@ class Skew {
   // How many records had a time.
   template <typename PutTime>
   uint64_t Put(const RecordSpan& span, const PutTime& put_time) {
+    uint64_t put = 0;
+    filter_.ForEachRun(
+        span.timestamp_key, span.count, span.timestamp_offset_us,
+        [&](size_t begin, size_t end) { put += PutAll(span.Part(begin, end), put_time); });
+    return put;
+  }
+
+  template <typename PutTime>
+  uint64_t PutAll(const RecordSpan& span, const PutTime& put_time) {
     const Row& row = rows_[row_of_series_[span.series]];
     const size_t length = groups_[row.group].length();
     const int64_t offset =
@@ -246,23 +255,21 @@ class Skew {
       throw std::runtime_error(fmt::format(
           "the store is damaged: series {} has more records than it says", span.series));
     };
-    if (!filter_.is_set() && span.SequencesAreConsecutive()) {
+    const uint32_t* const exec_time_us = span.exec_time_us;
+    if (span.SequencesAreConsecutive()) {
       const auto at = static_cast<size_t>(span.sequence_key[0] + offset);
       check(at);
       check(at + span.count - 1);
-      for (size_t i = 0; i < span.count; ++i) put_time(times[at + i], span.exec_time_us[i]);
-      const uint32_t* const exec_time_us = span.exec_time_us;
+      for (size_t i = 0; i < span.count; ++i) put_time(times[at + i], exec_time_us[i]);
       return span.count -
              static_cast<size_t>(std::count(exec_time_us, exec_time_us + span.count, 0U));
     }
-    const bool by_time = filter_.is_set();
     uint64_t put = 0;
     for (size_t i = 0; i < span.count; ++i) {
-      if (by_time && !filter_.Holds(span.timestamp_key[i] + span.timestamp_offset_us)) continue;
-      if (span.exec_time_us[i] == 0) continue;
+      if (exec_time_us[i] == 0) continue;
       const auto at = static_cast<size_t>(span.sequence_key[i] + offset);
       check(at);
-      put_time(times[at], span.exec_time_us[i]);
+      put_time(times[at], exec_time_us[i]);
       ++put;
     }
     return put;

@@ -5,14 +5,17 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "base/slices.h"
+#include "collectives/between.h"
 #include "collectives/record_scan.h"
 #include "collectives/time_filter.h"
 #include "store/bandwidth_counts.h"
 #include "store/bulk_insert.h"
 #include "store/column_scan.h"
 #include "store/column_visit.h"
+#include "store/time_counts.h"
 
 namespace telltale::collectives {
 namespace {
@@ -93,6 +96,11 @@ class SlotCounts {
 // What one worker does; where it counted last, as the next records mostly belong there too.
 struct Worker {
   SlotCounts counts;
+  std::vector<uint32_t> times;  // of `series`, where there are no bins
+  uint32_t series = 0;
+  TimeCounter counter;
+  std::vector<uint32_t> counted_times;
+  std::vector<uint32_t> counted_operations;
   BandwidthCounts* last = nullptr;
   uint32_t slot = kNoSlot;
   BandwidthFormula formula;
@@ -113,8 +121,10 @@ class Rater {
   Status Rate() {
     TELLTALE_ASSIGN(filter_, TimeFilter::Of(connection_));
     TELLTALE_TRY(LoadSeries());
+    TELLTALE_TRY(ChooseCounted());
     TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
     workers_.resize(workers);
+    if (counted_) counts_.emplace(workers, chosen_.size());
     if (bins_ == Bins::kNone && !filter_.is_set()) {
       TELLTALE_TRY(ScanHistogram(store_, chosen_,
                                  [&](size_t worker, uint32_t series, const uint32_t* exec_time_us,
@@ -126,9 +136,14 @@ class Rater {
       const RecordFields fields = {bins_ == Bins::kSequence,
                                    filter_.is_set() || bins_ == Bins::kTime};
       TELLTALE_ASSIGN(const RecordBlocks blocks, BlocksOf(store_, chosen_, blocks_));
-      TELLTALE_TRY(ScanRecords(
-          store_, chosen_, fields, blocks,
-          [&](size_t worker, const RecordSpan& span) { AddSpan(workers_[worker], span); }));
+      TELLTALE_TRY(
+          ScanRecords(store_, chosen_, fields, blocks,
+                      [&](size_t worker, const RecordSpan& span) { AddSpan(worker, span); }));
+      for (Worker& worker : workers_) CountSeries(worker);
+    }
+    if (counts_) {
+      counts_->PutTogether();
+      TELLTALE_TRY(counts_->Write(connection_, "between_count"));
     }
     TELLTALE_TRY(AddIrregular());
     Merge();
@@ -138,7 +153,9 @@ class Rater {
 
  private:
   Status LoadSeries() {
-    return ScanColumns(
+    size_t count = 0;
+    uint32_t slots = 0;
+    TELLTALE_TRY(ScanColumns(
         connection_,
         "SELECT series, slot, traffic_bytes, bus_factor, origin, width FROM slot_series",
         [&](std::span<const void* const> columns, size_t rows) {
@@ -151,12 +168,32 @@ class Rater {
           for (size_t i = 0; i < rows; ++i) {
             const BandwidthFormula formula = {traffic_bytes[i], bus_factor[i]};
             if (!formula.IsRated()) continue;
+            ++count;
+            slots = std::max(slots, slot[i] + 1);
             if (series[i] >= series_.size()) series_.resize(series[i] + 1);
             series_[series[i]] = {slot[i], formula, origin[i], std::max<int64_t>(width[i], 1)};
             if (series[i] >= chosen_.size()) chosen_.resize(series[i] + 1);
             chosen_[series[i]] = true;
           }
-        });
+        }));
+    constexpr size_t kFewSeries = 4;
+    by_series_ = bins_ == Bins::kNone && count < kFewSeries * slots;
+    return {};
+  }
+
+  // Where the query wants counts by series too, which the same pass can give.
+  Status ChooseCounted() {
+    if (!filter_.is_set()) return {};
+    TELLTALE_ASSIGN(counted_, SeriesCounts::AreWanted(connection_));
+    if (!counted_) return {};
+    return ScanColumns(connection_, "SELECT series::UINTEGER FROM selected_series",
+                       [&](std::span<const void* const> columns, size_t rows) {
+                         const auto* series = static_cast<const uint32_t*>(columns[0]);
+                         for (size_t i = 0; i < rows; ++i) {
+                           if (series[i] >= chosen_.size()) chosen_.resize(size_t{series[i]} + 1);
+                           chosen_[series[i]] = true;
+                         }
+                       });
   }
 
   static void AddCounts(Worker& worker, const SlotOfSeries& series, const uint32_t* exec_time_us,
@@ -165,57 +202,60 @@ class Rater {
     counts.AddCounted(counts.NumberOf(series.formula), exec_time_us, operations, count);
   }
 
-  void AddSpan(Worker& worker, const RecordSpan& span) const {
+  void AddSpan(size_t number, const RecordSpan& span) {
+    filter_.ForEachRun(span.timestamp_key, span.count, span.timestamp_offset_us,
+                       [&](size_t begin, size_t end) {
+                         const RecordSpan part = span.Part(begin, end);
+                         if (counts_) counts_->Add(number, part);
+                         AddSelected(workers_[number], part);
+                       });
+  }
+
+  void AddSelected(Worker& worker, const RecordSpan& span) const {
+    if (span.series >= series_.size() || series_[span.series].slot == kNoSlot) return;
     const SlotOfSeries& series = series_[span.series];
+    if (by_series_) return AddToSeries(worker, span);
     if (worker.slot != series.slot || !(worker.formula == series.formula)) {
       worker.slot = series.slot;
       worker.formula = series.formula;
       worker.last = nullptr;
     }
-    if (!filter_.is_set()) return AddRange(worker, series, span, 0, span.count);
-    const auto is_selected = [&](size_t i) {
-      return filter_.Holds(span.timestamp_key[i] + span.timestamp_offset_us);
-    };
-    for (size_t begin = 0; begin < span.count;) {
-      size_t end = begin;
-      while (end < span.count && is_selected(end)) ++end;
-      AddRange(worker, series, span, begin, end);
-      begin = end + 1;
-    }
+    AddRange(worker, series, span);
   }
 
-  // The first record behind `begin`, which is in the bin, whose key is not in [from, from + width).
-  static size_t EndOfBin(const uint32_t* keys, size_t begin, size_t end, int64_t from,
-                         int64_t width) {
-    constexpr int64_t kAll = int64_t{1} << 32;
-    const int64_t least = std::max<int64_t>(from, 0);
-    const int64_t most = from > kAll - width ? kAll : from + width;
-    if (most - least == kAll) return end;
-    // What is below the least becomes a number that is too large.
-    const auto is_inside = [&, low = static_cast<uint32_t>(least),
-                            count = static_cast<uint32_t>(most - least)](size_t i) {
-      return keys[i] - low < count;
-    };
-    // Where all are in one bin, a loop without a way out finds it faster.
-    if (is_inside(end - 1)) {
-      uint32_t inside = 0;
-      for (size_t i = begin; i < end; ++i) inside += is_inside(i) ? 1 : 0;
-      if (inside == end - begin) return end;
-    }
-    size_t bin_end = begin + 1;
-    while (bin_end < end && is_inside(bin_end)) ++bin_end;
-    return bin_end;
+  // A slot of few records is better filled a series at a time, whose records are counted in the
+  // cache.
+  void AddToSeries(Worker& worker, const RecordSpan& span) const {
+    if (worker.series != span.series) CountSeries(worker);
+    worker.series = span.series;
+    worker.times.insert(worker.times.end(), span.exec_time_us, span.exec_time_us + span.count);
+  }
+
+  void CountSeries(Worker& worker) const {
+    if (worker.times.empty()) return;
+    const SlotOfSeries& series = series_[worker.series];
+    BandwidthCounts& counts = worker.counts.At({series.slot, 0});
+    worker.counted_times.clear();
+    worker.counted_operations.clear();
+    worker.counter.Count(worker.times, std::identity(),
+                         [&](uint32_t exec_time_us, uint32_t operations) {
+                           worker.counted_times.push_back(exec_time_us);
+                           worker.counted_operations.push_back(operations);
+                         });
+    counts.AddCounted(counts.NumberOf(series.formula), worker.counted_times.data(),
+                      worker.counted_operations.data(), worker.counted_times.size());
+    worker.times.clear();
   }
 
   // Values mostly rise through a span, so that many records in a row go to one bin.
-  void AddRange(Worker& worker, const SlotOfSeries& series, const RecordSpan& span, size_t begin,
-                size_t end) const {
+  void AddRange(Worker& worker, const SlotOfSeries& series, const RecordSpan& span) const {
     const bool by_sequence = bins_ == Bins::kSequence;
     const uint32_t* const keys = by_sequence ? span.sequence_key : span.timestamp_key;
     const int64_t offset =
         (by_sequence ? span.sequence_offset : span.timestamp_offset_us) - series.origin;
     const bool are_consecutive = by_sequence && span.SequencesAreConsecutive();
-    while (begin < end) {
+    const size_t end = span.count;
+    for (size_t begin = 0; begin < end;) {
       const int64_t value = bins_ == Bins::kNone ? 0 : keys[begin] + offset;
       if (worker.last == nullptr || value < worker.bin_begin || value >= worker.bin_end) {
         const int64_t bin = FloorDivide(value, series.width);
@@ -228,7 +268,7 @@ class Rater {
       if (are_consecutive) {
         bin_end = std::min(end, begin + static_cast<size_t>(worker.bin_end - value));
       } else if (bins_ != Bins::kNone) {
-        bin_end = EndOfBin(keys, begin, end, worker.bin_begin - offset, series.width);
+        bin_end = KeyRange(worker.bin_begin, worker.bin_end, offset).EndOfRun(keys, begin, end);
       }
       worker.last->AddEach(worker.formula_number, span.exec_time_us + begin, bin_end - begin);
       begin = bin_end;
@@ -333,6 +373,9 @@ class Rater {
   TimeFilter filter_;
   std::vector<SlotOfSeries> series_;  // by number
   ChosenSeries chosen_;
+  bool by_series_ = false;  // whether series are counted one by one
+  bool counted_ = false;
+  std::optional<SeriesCounts> counts_;
   std::vector<Worker> workers_;
   std::vector<SlotBin> rated_;
   std::vector<BandwidthSummary> summaries_;  // of rated_

@@ -20,7 +20,8 @@ enum class Bins {
 //   slot_series     series UINTEGER, slot UINTEGER, traffic_bytes DOUBLE, bus_factor DOUBLE, origin
 //                   BIGINT, width BIGINT: regular records go to bin floor((value - origin) / width)
 //   slot_irregular  the irregular records of slots
-// and the filters since_us, until_us. Makes the temporary view
+// and the filters since_us, until_us. Fills between_count, if Select() has made it, and makes the
+// temporary view
 //   rated           slot UINTEGER, bin BIGINT, n UBIGINT, busbw_gbs_min, _p10, _p25, _p50, _p75,
 //                   _p90, _max, _mean DOUBLE, variation DOUBLE: as busbw_summary() gives them
 // with a row for each slot and bin that has a bandwidth.

@@ -28,6 +28,15 @@ struct RecordSpan {
   const uint32_t* timestamp_key = nullptr;
   int64_t timestamp_offset_us = 0;
 
+  RecordSpan Part(size_t begin, size_t end) const {
+    RecordSpan part = *this;
+    part.count = end - begin;
+    part.exec_time_us += begin;
+    if (sequence_key != nullptr) part.sequence_key += begin;
+    if (timestamp_key != nullptr) part.timestamp_key += begin;
+    return part;
+  }
+
   // Whether each sequence number is the one before and one: mostly so, where none is missing.
   bool SequencesAreConsecutive() const {
     uint32_t off = 0;

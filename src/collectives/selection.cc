@@ -241,7 +241,9 @@ Status Select(Connection& connection, const FilterValues& values, std::string_vi
        {"selection/filters", by_domain ? "selection/nvlink_domains" : "selection/types",
         "selection/series", state.irregular ? "" : "selection/no_irregular", "selection/records",
         by_time ? "selection/between" : whole,
-        cells ? "selection/cells" : "selection/cells_of_series"}) {
+        by_time ? "selection/cells_between"
+        : cells ? "selection/cells"
+                : "selection/cells_of_series"}) {
     if (*name == '\0') continue;
     TELLTALE_ASSIGN(const std::string text, QueryText(name));
     AddDefinitions(text, definitions);

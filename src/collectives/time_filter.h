@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "collectives/key_range.h"
 #include "store/database.h"
 
 namespace telltale::collectives {
@@ -24,7 +25,22 @@ class TimeFilter {
   }
 
   bool is_set() const { return since_us_ != kEarliest || until_us_ != kLatest; }
-  bool Holds(int64_t us) const { return us >= since_us_ && us < until_us_; }
+
+  // The runs of records that are not left out; a record's time is key + offset.
+  template <typename OnRun>
+  void ForEachRun(const uint32_t* keys, size_t count, int64_t offset_us,
+                  const OnRun& on_run) const {
+    const KeyRange range(since_us_, until_us_, offset_us);
+    const size_t inside = is_set() ? range.CountInside(keys, count) : count;
+    if (inside == count) return on_run(size_t{0}, count);
+    if (inside == 0) return;
+    for (size_t begin = 0; begin < count;) {
+      size_t end = begin;
+      while (end < count && range.Holds(keys[end])) ++end;
+      if (end > begin) on_run(begin, end);
+      begin = end + 1;
+    }
+  }
 
  private:
   static constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "store/time_counts.h"
+
 namespace telltale {
 namespace {
 
@@ -213,13 +215,10 @@ void BandwidthCounts::Widen(OfFormula& of, uint64_t low, uint64_t end) {
 // Makes the times entries.
 void BandwidthCounts::CountTimes(uint32_t formula) {
   std::vector<uint32_t>& times = Of(formula).times;
-  std::sort(times.begin(), times.end());
-  for (size_t begin = 0; begin < times.size();) {
-    size_t end = begin + 1;
-    while (end < times.size() && times[end] == times[begin]) ++end;
-    entries_.push_back({formula, times[begin], end - begin});
-    begin = end;
-  }
+  static thread_local TimeCounter counter;
+  counter.Count(times, std::identity(), [&](uint32_t exec_time_us, uint32_t operations) {
+    entries_.push_back({formula, exec_time_us, operations});
+  });
   times.clear();
   CompactIfMany();
 }
@@ -235,16 +234,9 @@ void BandwidthCounts::CountWindow(uint32_t formula) {
 
 void BandwidthCounts::AddCounts(uint32_t formula, uint32_t low,
                                 const std::vector<uint32_t>& counts) {
-  constexpr size_t kAtOnce = 8;
-  const auto is_nothing = [&](size_t from) {
-    uint32_t any = 0;
-    for (size_t i = 0; i < kAtOnce; ++i) any |= counts[from + i];
-    return any == 0;
-  };
-  for (size_t i = 0; i < counts.size(); ++i) {
-    while (i + kAtOnce < counts.size() && is_nothing(i)) i += kAtOnce;  // mostly there are few
-    if (counts[i] > 0) entries_.push_back({formula, static_cast<uint32_t>(low + i), counts[i]});
-  }
+  ForEachCounted(counts, [&](size_t i) {
+    entries_.push_back({formula, static_cast<uint32_t>(low + i), counts[i]});
+  });
 }
 
 void BandwidthCounts::CompactIfMany() {
@@ -338,6 +330,7 @@ void BandwidthCounts::Gather() {
   // What windows counted is in order, and mostly all there is.
   const auto counted = static_cast<ptrdiff_t>(entries_.size());
   for (uint32_t formula = 0; formula <= others_.size(); ++formula) CountWindow(formula);
+  if (entries_.begin() + counted == entries_.end()) return;
   std::inplace_merge(entries_.begin(), entries_.begin() + counted, entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.key() < b.key(); });
   Compact(entries_);

@@ -59,6 +59,12 @@ class BandwidthCounts {
 
   bool empty() const;
   BandwidthSummary Summarise();  // not of nothing
+  // How often each time came, by formula and rising time.
+  template <typename OnTime>
+  void ForEachTime(const OnTime& on_time) {
+    Gather();
+    for (const Entry& entry : entries_) on_time(entry.exec_time_us, entry.operations);
+  }
 
  private:
   struct Entry {
