@@ -7,6 +7,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "readers/kineto/json_cursor.h"
+
 namespace telltale::kineto {
 namespace {
 
@@ -58,6 +60,16 @@ uint64_t PrefixXor(uint64_t bits) {
 }
 
 }  // namespace
+
+size_t FindEventStart(std::string_view text, size_t from) {
+  for (size_t at = text.find("\"ph\"", from); at != std::string_view::npos;
+       at = text.find("\"ph\"", at + 1)) {
+    size_t before = at;
+    while (before > from && IsJsonSpace(text[before - 1])) --before;
+    if (before > from && text[before - 1] == '{') return before - 1;
+  }
+  return std::string_view::npos;
+}
 
 void ElementScanner::Forget(size_t count) {
   scanned_ -= count;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace telltale::kineto {
@@ -14,6 +15,9 @@ struct ElementBounds {
   size_t end = 0;
   bool unequal = false;  // a '{' in it is closed by a ']', or a '[' by a '}'
 };
+
+// Where an event begins as PyTorch writes them, with the key "ph" first; npos if nowhere.
+size_t FindEventStart(std::string_view text, size_t from);
 
 class ElementScanner {
  public:

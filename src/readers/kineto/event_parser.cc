@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "readers/kineto/element_scanner.h"
 #include "readers/kineto/json_cursor.h"
 #include "readers/kineto/micro_time.h"
 
@@ -192,8 +193,47 @@ bool EventParser::AddCounters(int64_t time_ns) {
 }
 
 void EventParser::Parse(std::string_view element, uint64_t position) {
+  if (!ParseOne(element, position)) ParseWithin(element, position);
+}
+
+bool EventParser::ParseOne(std::string_view element, uint64_t position) {
   ++part_.records;
-  if (!reader_.Read(element, fields_)) return Lose(EventLoss::kInvalidEvent, position);
+  if (reader_.Read(element, fields_)) {
+    AddFields(position);
+    return true;
+  }
+  Lose(EventLoss::kInvalidEvent, position);
+  return false;
+}
+
+// A quotation mark too many turns inside and outside over up to the next one, and all between seems
+// one element.
+void EventParser::ParseWithin(std::string_view broken, uint64_t position) {
+  constexpr int kMostStarts = 16;  // each looks at all that is left
+  std::vector<ElementBounds> elements;
+  size_t from = FindEventStart(broken, 1);
+  for (int i = 0; i < kMostStarts && from != std::string_view::npos; ++i) {
+    ElementScanner scanner;
+    scanner.Restart(from);
+    elements.clear();
+    scanner.Scan(broken.data(), broken.size(), elements);
+    size_t behind = from + 1;  // the last that is an event
+    bool all_whole = true;
+    for (const ElementBounds& element : elements) {
+      all_whole = ParseOne(broken.substr(element.begin, element.end - element.begin), position);
+      behind = all_whole ? element.end : element.begin + 1;
+      if (!all_whole) break;
+    }
+    if (all_whole && scanner.in_element()) {
+      ++part_.records;
+      Lose(EventLoss::kInvalidEvent, position);
+      behind = scanner.element_begin() + 1;
+    }
+    from = FindEventStart(broken, behind);
+  }
+}
+
+void EventParser::AddFields(uint64_t position) {
   if (fields_.phase.empty()) return Lose(EventLoss::kMissingField, position);
   if (fields_.phase.size() != 1) return Lose(EventLoss::kUnknownPhase, position);
   const char phase = fields_.phase[0];

@@ -81,10 +81,15 @@ class EventParser {
  public:
   explicit EventParser(TracePart& part) : part_(part) {}
 
-  // Takes in one element of traceEvents.
+  // Takes in one element of traceEvents. Where it is no event, but holds some, as when quotation
+  // marks are missing at two places, those are taken in too, with the same position.
   void Parse(std::string_view element, uint64_t position);
 
  private:
+  // False, and the element counted, where it is not JSON.
+  bool ParseOne(std::string_view element, uint64_t position);
+  void ParseWithin(std::string_view broken, uint64_t position);
+  void AddFields(uint64_t position);
   // `unknown`: what an event of no known category is.
   void AddEvent(int64_t start_ns, int64_t duration_ns, uint64_t position,
                 trace::EventKind unknown = trace::EventKind::kOther);

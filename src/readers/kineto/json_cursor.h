@@ -16,6 +16,8 @@
 
 namespace telltale::kineto {
 
+inline bool IsJsonSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
 class JsonCursor {
  public:
   explicit JsonCursor(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
@@ -70,7 +72,7 @@ class JsonCursor {
 
  private:
   void SkipSpace() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
+    while (at_ != end_ && IsJsonSpace(*at_)) ++at_;
   }
   // The first byte that is not of a number or word, or `end`.
   static const char* EndOfWord(const char* at, const char* end) {

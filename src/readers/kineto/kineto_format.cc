@@ -43,16 +43,17 @@ class KinetoWorker : public SourceWorker {
 // What only the whole file tells.
 void AddWholeFileLosses(const TraceSplitter& splitter, const std::string& damage, unsigned threads,
                         trace::TraceData& data) {
-  const auto line = [&](const char* kind, uint64_t count) {
+  const uint64_t events = data.records;
+  const auto line = [&](const char* kind, uint64_t count, uint64_t first_position) {
     if (count == 0) return;
     data.records += count;
-    data.losses.push_back({kind, "line", count, data.records - count, ""});
+    data.losses.push_back({kind, "line", count, first_position, ""});
   };
   const auto note = [&](const char* kind, uint64_t count, const std::string& detail = {}) {
     if (count > 0) data.losses.push_back({kind, "note", count, 0, detail});
   };
-  line("broken_json", splitter.broken_events());
-  line("cut_last_event", splitter.cut_event() ? 1 : 0);
+  line("broken_json", splitter.broken_events(), splitter.first_broken_position());
+  line("cut_last_event", splitter.cut_event() ? 1 : 0, events);
   note("cut_file", splitter.cut() ? 1 : 0, "the trace ends before its last bracket");
   note("damaged_compression", damage.empty() ? 0 : 1, damage);
   note("broken_members", splitter.broken_members() ? 1 : 0,

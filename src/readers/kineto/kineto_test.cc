@@ -210,6 +210,29 @@ TEST_F(Kineto, WhatIsWrongIsCountedAndNothingElseIsLost) {
   EXPECT_EQ(store_.Lost("invalid_event"), 1);
 }
 
+// Two misplaced quotation marks make one element of all between them.
+TEST_F(Kineto, EventsBetweenTwoBrokenOnesAreKept) {
+  const size_t kEvents = 40;
+  for (const auto& [first, second] :
+       {std::pair<size_t, size_t>{10, 15}, {10, 11}, {0, 39}, {0, 1}, {38, 39}}) {
+    std::string text = kHead;
+    for (size_t i = 0; i < kEvents; ++i) {
+      const std::string name = "op" + std::to_string(i);
+      const bool is_broken = i == first || i == second;
+      text += (i > 0 ? ", " : "") +
+              Event(is_broken ? "C:\"" + name : name, std::to_string(1'000'000 + i), "1",
+                    R"(,"args":{"Input Dims":[[1,2],[]],"fn":"{lambda()#1}"})");
+    }
+    TestStore store;
+    const IngestReport report =
+        store.Ingest({folder_.Write(fmt::format("{}-{}.json", first, second), text + "]}")});
+    EXPECT_EQ(store.Rows("SELECT count(*), count(DISTINCT name) FROM events"), Strings{"38|38"});
+    EXPECT_EQ(store.Rows("SELECT kind, class, count, first_position FROM ingest_loss"),
+              Strings{fmt::format("invalid_event|line|2|{}", first)});
+    EXPECT_EQ(report.sources[0].records, kEvents);
+  }
+}
+
 TEST_F(Kineto, ACutFileKeepsItsWholeEvents) {
   const SourceReport report =
       Ingest(kHead + Event("a", "1", "2") + "," + Event("b", "3", "4") + R"(,{"ph":"X","na)");

@@ -170,7 +170,8 @@ void Builder::MoveEnds() {
 // passed over.
 void Builder::MatchEdges() {
   MoveEnds();
-  std::sort(edges_.begin(), edges_.end(), [](const RangeEdge& a, const RangeEdge& b) {
+  // Events out of one broken element have one position, and stay as they are.
+  std::stable_sort(edges_.begin(), edges_.end(), [](const RangeEdge& a, const RangeEdge& b) {
     return std::tie(a.track, a.time_ns, a.position) < std::tie(b.track, b.time_ns, b.position);
   });
   std::vector<const RangeEdge*> open;

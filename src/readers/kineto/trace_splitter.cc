@@ -15,26 +15,13 @@ constexpr size_t kMaxEventBytes = size_t{4} << 20;
 constexpr size_t kMaxMemberBytes = size_t{64} << 20;
 constexpr size_t kMaxMembersBytes = size_t{16} << 20;
 
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-// Where an event begins as PyTorch writes them, with the key "ph" first; npos if nowhere.
-size_t FindEventStart(std::string_view text, size_t from) {
-  for (size_t at = text.find("\"ph\"", from); at != std::string_view::npos;
-       at = text.find("\"ph\"", at + 1)) {
-    size_t before = at;
-    while (before > from && IsSpace(text[before - 1])) --before;
-    if (before > from && text[before - 1] == '{') return before - 1;
-  }
-  return std::string_view::npos;
-}
-
 // Whether between two events there is only what must be there.
 bool IsSeparator(const char* begin, const char* end) {
   size_t commas = 0;
   for (; begin != end; ++begin) {
     if (*begin == ',') {
       ++commas;
-    } else if (!IsSpace(*begin)) {
+    } else if (!IsJsonSpace(*begin)) {
       return false;
     }
   }
@@ -111,7 +98,7 @@ Status TraceSplitter::ReadMembers() {
     if (has_key && !waits_for_events && cursor.SkipValue() &&
         (cursor.Peek() == ',' || cursor.Peek() == '}')) {
       std::string_view member(begin, static_cast<size_t>(cursor.position() - begin));
-      while (!member.empty() && IsSpace(member.front())) member.remove_prefix(1);
+      while (!member.empty() && IsJsonSpace(member.front())) member.remove_prefix(1);
       if (members_.size() + member.size() < kMaxMembersBytes) {
         if (!members_.empty()) members_ += ',';
         members_ += member;
@@ -159,6 +146,20 @@ Result<bool> TraceSplitter::FindEvents() {
   }
 }
 
+// Whether another event, as PyTorch begins them, is the next thing.
+Result<bool> TraceSplitter::EventFollows(size_t at) {
+  while (true) {
+    JsonCursor cursor(std::string_view(buffer_.data() + at, used_ - at));
+    (void)cursor.Take(',');
+    std::string_view key;
+    if (cursor.Take('{') && cursor.String(key)) return key == "ph";
+    constexpr size_t kEnough = 64;  // for what may stand there
+    if (used_ - at >= kEnough) return false;
+    TELLTALE_ASSIGN(const bool more, ReadMore());
+    if (!more) return false;
+  }
+}
+
 void TraceSplitter::EndEvents() {
   at_ = scanner_.scanned();
   place_ = bare_array_ ? Place::kEnd : Place::kMembers;
@@ -170,15 +171,19 @@ void TraceSplitter::StartEvents(size_t offset) {
 }
 
 // Between two events there is only what must be there, or something is broken.
-void TraceSplitter::CheckGap(size_t end) {
-  if (!IsSeparator(buffer_.data() + gap_begin_, buffer_.data() + end)) ++broken_events_;
+void TraceSplitter::CheckGap(size_t end, uint64_t position) {
+  if (!IsSeparator(buffer_.data() + gap_begin_, buffer_.data() + end)) CountBroken(position);
+}
+
+void TraceSplitter::CountBroken(uint64_t position) {
+  if (broken_events_++ == 0) first_broken_position_ = position;
 }
 
 // What the scanner is in has no end: a quotation mark too many, say. Events go on where one begins
 // as PyTorch writes them; false if nowhere.
 bool TraceSplitter::StepOverBroken(size_t from) {
   const size_t next = FindEventStart({buffer_.data(), used_}, from);
-  if (next != std::string_view::npos || used_ - from > kMaxEventBytes) ++broken_events_;
+  if (next != std::string_view::npos || used_ - from > kMaxEventBytes) CountBroken(next_position_);
   StartEvents(next == std::string_view::npos ? used_ : next);
   return next != std::string_view::npos;
 }
@@ -200,7 +205,7 @@ bool TraceSplitter::StepOverUnequal(EventWindow& window) {
     scanner_.Restart(begin);  // it is met again in the next call
     return false;
   }
-  CheckGap(begin);
+  CheckGap(begin, next_position_);
   return StepOverBroken(begin + 1);
 }
 
@@ -226,9 +231,9 @@ Result<bool> TraceSplitter::SeekEvent() {
 
 // The file ends before the array of events does.
 bool TraceSplitter::EndOfFile() {
-  cut_ = true;
   const bool in_event = scanner_.in_element();
   if (in_event && StepOverBroken(scanner_.element_begin() + 1)) return false;
+  cut_ = true;
   cut_event_ = in_event;
   place_ = Place::kEnd;
   return true;
@@ -250,12 +255,17 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
     if (!window.elements.empty()) break;
     if (scanner_.closed()) {
       const size_t bracket = scanner_.scanned() - 1;
-      CheckGap(bracket);
+      CheckGap(bracket, next_position_);
+      bool is_end = false;
       if (buffer_[bracket] == ']') {
+        TELLTALE_ASSIGN(const bool goes_on, EventFollows(bracket + 1));
+        is_end = !goes_on;
+      }
+      if (is_end) {
         EndEvents();
       } else {
         // A bracket too many: the array is not over.
-        ++broken_events_;
+        CountBroken(next_position_);
         StartEvents(bracket + 1);
       }
       continue;
@@ -265,7 +275,7 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
       continue;
     }
     if (!scanner_.in_element() && scanner_.scanned() > window_bytes_) {
-      CheckGap(scanner_.scanned());
+      CheckGap(scanner_.scanned(), next_position_);
       Drop(scanner_.scanned());
       StartEvents(0);
     }
@@ -274,10 +284,9 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
   }
 
   for (const ElementBounds& element : window.elements) {
-    CheckGap(element.begin);
+    CheckGap(element.begin, next_position_++);
     gap_begin_ = element.end;
   }
-  next_position_ += window.elements.size();
   const size_t end = gap_begin_;
   if (scanner_.closed()) {
     // What closed the array is looked at in the next call.
@@ -301,7 +310,7 @@ Result<bool> TraceSplitter::HasMoreText() {
   while (true) {
     has_more = has_more || std::any_of(buffer_.begin() + static_cast<std::ptrdiff_t>(from),
                                        buffer_.begin() + static_cast<std::ptrdiff_t>(used_),
-                                       [](char c) { return !IsSpace(c) && c != '\0'; });
+                                       [](char c) { return !IsJsonSpace(c) && c != '\0'; });
     from = used_ = 0;
     TELLTALE_ASSIGN(const bool more, ReadMore());
     if (!more) return has_more && !cut_;

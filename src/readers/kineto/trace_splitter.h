@@ -33,6 +33,7 @@ class TraceSplitter {
 
   uint64_t bytes_read() const { return bytes_read_; }
   uint64_t broken_events() const { return broken_events_; }  // stepped over; no window has them
+  uint64_t first_broken_position() const { return first_broken_position_; }  // events before it
   bool cut() const { return cut_; }                    // the file ends before its last bracket
   bool cut_event() const { return cut_event_; }        // and within an event
   bool found_events() const { return found_events_; }  // there is an array of events
@@ -53,7 +54,10 @@ class TraceSplitter {
   void EndEvents();
   void Drop(size_t count);
   void StartEvents(size_t offset);
-  void CheckGap(size_t end);
+  Result<bool> EventFollows(size_t at);
+  // `position`: how many events there were before.
+  void CheckGap(size_t end, uint64_t position);
+  void CountBroken(uint64_t position);
 
   ByteStream& stream_;
   size_t window_bytes_;
@@ -70,6 +74,7 @@ class TraceSplitter {
   uint64_t next_position_ = 0;
   uint64_t bytes_read_ = 0;
   uint64_t broken_events_ = 0;
+  uint64_t first_broken_position_ = 0;
   bool cut_ = false;
   bool cut_event_ = false;
   bool found_events_ = false;

@@ -11,6 +11,7 @@ struct Split {
   std::vector<std::string> events;
   std::string members;
   uint64_t broken = 0;
+  uint64_t first_broken = 0;
   bool cut = false, cut_event = false, found = false;
 };
 
@@ -30,6 +31,7 @@ Split SplitText(const std::string& text, size_t window_bytes = 1 << 20) {
   }
   split.members = splitter.Members();
   split.broken = splitter.broken_events();
+  split.first_broken = splitter.first_broken_position();
   split.cut = splitter.cut();
   split.cut_event = splitter.cut_event();
   split.found = splitter.found_events();
@@ -113,6 +115,28 @@ TEST(TraceSplitter, GoesOnBehindABrokenEvent) {
       EXPECT_EQ(split.events.size(), static_cast<size_t>(count)) << window;
       EXPECT_EQ(split.broken, 1U) << window;
       EXPECT_EQ(split.events.back(), R"({"ph":"X"})");
+      EXPECT_EQ(split.first_broken, 100U) << window;
+      EXPECT_FALSE(split.cut) << window;
+    }
+  }
+}
+
+// A bracket too many between two events costs neither, nor what stands behind the array.
+TEST(TraceSplitter, GoesOnBehindABracketTooMany) {
+  for (const char* between : {"],", "]", " ] ,\n", "},", "}],"}) {
+    for (const bool in_object : {true, false}) {
+      const std::string text = std::string(in_object ? R"({"traceEvents":)" : "") +
+                               R"([{"ph":"X","v":1},{"ph":"X","v":2})" + between +
+                               R"({ "ph":"X","v":3},{"ph":"X","v":4}])" +
+                               (in_object ? R"(,"b":2})" : "");
+      for (const size_t window : {size_t{1}, size_t{50}, text.size() + 1}) {
+        const Split split = SplitText(text, window);
+        EXPECT_EQ(split.events.size(), 4U) << text << window;
+        EXPECT_GE(split.broken, 1U) << text << window;
+        EXPECT_EQ(split.first_broken, 2U) << text << window;
+        EXPECT_EQ(split.members, in_object ? R"({"b":2})" : "{}") << text << window;
+        EXPECT_FALSE(split.cut) << text << window;
+      }
     }
   }
 }
