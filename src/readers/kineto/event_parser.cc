@@ -35,6 +35,14 @@ uint64_t IdOf(std::string_view text) {
   return trace::kNoCorrelation;
 }
 
+// The number of a process or thread as others write it: "5.0" is 5.
+std::string Plain(std::string_view number) {
+  if (!NumberOf<int64_t>(number)) {
+    if (const auto whole = WholeNumberOf<int64_t>(number)) return std::to_string(*whole);
+  }
+  return std::string(number);
+}
+
 }  // namespace
 
 uint32_t EventParser::NameOf(std::string_view raw) {
@@ -52,12 +60,7 @@ uint32_t EventParser::TrackOf(std::string_view pid, std::string_view tid, bool i
     last_track = known->second;
     return *last_track;
   }
-  // "5.0" is 5.
-  TrackKey key = last_key;
-  for (std::string* const text : {&key.pid, &key.tid}) {
-    if (NumberOf<int64_t>(*text)) continue;
-    if (const auto number = WholeNumberOf<int64_t>(*text)) *text = std::to_string(*number);
-  }
+  const TrackKey key = {Plain(pid), Plain(tid), is_gpu};
   const auto [place, added] =
       track_numbers_.try_emplace(key, static_cast<uint32_t>(part_.tracks.size()));
   if (added) {
@@ -243,8 +246,8 @@ void EventParser::AddFields(uint64_t position) {
     const std::string_view value =
         fields_.name_argument.empty() ? fields_.labels : fields_.name_argument;
     if (value.empty() || part_.namings.size() >= kMaxNamings) return;
-    part_.namings.push_back({std::string(fields_.name), std::string(fields_.pid),
-                             std::string(fields_.tid), Unescaped(value)});
+    part_.namings.push_back(
+        {std::string(fields_.name), Plain(fields_.pid), Plain(fields_.tid), Unescaped(value)});
     return;
   }
   if (std::string_view("XiIBEstfC").find(phase) == std::string_view::npos) {

@@ -146,12 +146,14 @@ TEST_F(Kineto, RealNumbersThatAreWholeAreNumbers) {
   Ingest(
       R"({"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"launch","pid":1.0,"tid":5.0,"ts":1,"dur":2,"args":{"correlation":5.0}},
       {"ph":"X","cat":"cpu_op","name":"op","pid":1,"tid":5,"ts":0,"dur":9},
+      {"ph":"M","name":"thread_name","pid":1.0,"tid":5.0,"ts":0,"args":{"name":"main"}},
       {"ph":"X","cat":"kernel","name":"k","pid":0.0,"tid":7.0,"ts":2,"dur":2,"args":{"correlation":5.0,"grid":[1.0,2.0,3e0],"block":[4.0,1,1],"registers per thread":40.0,"shared memory":16.0}}]})");
   EXPECT_EQ(store_.Rows(
                 "SELECT kind, device, stream, thread, parent_basis FROM events ORDER BY start_ns"),
             (Strings{"operator|-|-|5|-", "runtime|-|-|5|nesting", "kernel|0|7|-|correlation"}));
   EXPECT_EQ(store_.Rows("SELECT * EXCLUDE (event) FROM kernel_launches"),
             Strings{"1|2|3|4|1|1|40|16|-"});
+  EXPECT_EQ(store_.Rows("SELECT name FROM track WHERE name IS NOT NULL"), Strings{"main"});
 }
 
 TEST_F(Kineto, AnEdgePairOfALifetimeIsLost) {
