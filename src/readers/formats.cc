@@ -1,5 +1,6 @@
 #include <array>
 
+#include "readers/flight_recorder/flight_recorder_format.h"
 #include "readers/format.h"
 #include "readers/kineto/kineto_format.h"
 #include "readers/nccl_inspector/inspector_format.h"
@@ -9,7 +10,8 @@ namespace telltale {
 
 std::span<const Format> Formats() {
   static const std::array formats = {nccl_inspector::InspectorFormat(), kineto::KinetoFormat(),
-                                     nsight::NsightFormat()};
+                                     nsight::NsightFormat(),
+                                     flight_recorder::FlightRecorderFormat()};
   return formats;
 }
 

@@ -101,6 +101,11 @@ std::string GuessByName(const std::string& path) {
   return "no known format";
 }
 
+// What people who inject faults write beside the evidence.
+bool IsAnswerKey(const std::string& path) {
+  return std::filesystem::path(path).filename() == "fault_injection.log";
+}
+
 Status Ingester::LoadKnown() {
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store_.Connect());
   TELLTALE_ASSIGN(const Table table,
@@ -360,6 +365,11 @@ Result<IngestReport> Ingester::Run() {
     candidate.report.path = found.path;
     candidate.report.message = found.error;
     candidate.done = !found.error.empty();
+    if (!candidate.done && IsAnswerKey(found.path)) {
+      candidate.done = true;
+      candidate.report.status = SourceStatus::kNotRecognised;
+      candidate.report.message = "says which faults were injected: no evidence, not opened";
+    }
     candidate.found = std::move(found);
     total_bytes_ += candidate.file.size_bytes;
     candidates_.push_back(std::move(candidate));

@@ -11,7 +11,7 @@
 
 namespace telltale {
 
-constexpr int kSchemaVersion = 4;
+constexpr int kSchemaVersion = 5;
 
 struct StoreOptions {
   Access access = Access::kReadOnly;

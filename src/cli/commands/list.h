@@ -13,6 +13,7 @@ void AddCollectivesCommand(CLI::App& app, GlobalOptions& global);
 void AddChainCommand(CLI::App& app, GlobalOptions& global);
 // kernels, ops, gaps, overlap
 void AddTraceCommands(CLI::App& app, GlobalOptions& global);
+void AddRanksCommand(CLI::App& app, GlobalOptions& global);
 void AddCompareCommand(CLI::App& app, GlobalOptions& global);
 void AddSqlCommand(CLI::App& app, GlobalOptions& global);
 void AddExportCommand(CLI::App& app, GlobalOptions& global);
@@ -20,9 +21,9 @@ void AddSimulateCommand(CLI::App& app, GlobalOptions& global);
 void AddDoctorCommand(CLI::App& app, GlobalOptions& global);
 
 inline constexpr void (*kCommands[])(CLI::App&, GlobalOptions&) = {
-    AddIngestCommand, AddSourcesCommand,  AddLossesCommand,  AddCollectivesCommand,
-    AddChainCommand,  AddTraceCommands,   AddCompareCommand, AddSqlCommand,
-    AddExportCommand, AddSimulateCommand, AddDoctorCommand,
+    AddIngestCommand, AddSourcesCommand, AddLossesCommand,   AddCollectivesCommand,
+    AddChainCommand,  AddTraceCommands,  AddRanksCommand,    AddCompareCommand,
+    AddSqlCommand,    AddExportCommand,  AddSimulateCommand, AddDoctorCommand,
 };
 
 }  // namespace telltale::cli

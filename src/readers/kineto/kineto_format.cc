@@ -104,7 +104,7 @@ Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceR
   row.fingerprint = source.fingerprint->Finish();
   row.damage = source.decompressor != nullptr ? source.decompressor->damage() : "";
   row.replaces = file.replaces;
-  if (trace::IsKnownSource(options_, row, report)) return {};
+  if (IsKnownSource(options_, row, report)) return {};
   BuiltTrace built = BuildTrace(std::move(*parts), splitter.Members(), file.path);
   AddWholeFileLosses(splitter, row.damage, options_.parsers, built.data);
   if (*more_text) {

@@ -120,7 +120,7 @@ class NsightWorker : public SourceWorker {
       row.fingerprint = *result;
       if (options_.on_progress) options_.on_progress(file.size_bytes);
     }
-    if (trace::IsKnownSource(options_, row, report)) return {};
+    if (IsKnownSource(options_, row, report)) return {};
     return trace::StoreTrace(*writer_, row, *data, std::move(order), 0, report);
   }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/chunked_vector.h"
+#include "readers/source_writer.h"
 
 namespace telltale::trace {
 
@@ -153,14 +154,7 @@ struct OutputLine {
   std::string text;
 };
 
-// Something of a source that is not a row, or that should be known (table ingest_loss).
-struct Loss {
-  std::string kind;
-  std::string loss_class;  // line: records that are not rows; note
-  uint64_t count = 0;
-  uint64_t first_position = 0;
-  std::string detail;
-};
+using Loss = SourceLoss;
 
 struct TraceRows {
   ChunkedVector<Event> events;

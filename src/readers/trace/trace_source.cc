@@ -4,14 +4,6 @@
 
 namespace telltale::trace {
 
-bool IsKnownSource(const WorkerOptions& options, const SourceRow& row, SourceReport& report) {
-  std::string other;
-  if (!options.is_copy || !options.is_copy(row.fingerprint, row.path, other)) return false;
-  report.status = SourceStatus::kAlreadyThere;
-  report.message = "same content as " + other;
-  return true;
-}
-
 Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,
                   std::vector<uint32_t> order, int64_t tolerance_ns, SourceReport& report) {
   if (data.records >= std::numeric_limits<uint32_t>::max()) {
@@ -30,14 +22,9 @@ Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,
        "streams that wait for an event whose record is not in the profile");
   TELLTALE_TRY(writer.Write(row, data, chain));
 
-  report.status = SourceStatus::kIngested;
-  report.format = row.format;
-  report.format_version = data.format_version;
-  report.records = data.records;
-  report.rows = data.records - data.LostRecords();
-  for (const Loss& loss : data.losses) {
-    report.losses.push_back({loss.kind, loss.loss_class, loss.count, loss.detail});
-  }
+  SourceRow written = row;
+  written.format_version = data.format_version;
+  ReportSource(written, {data.records, data.records - data.LostRecords()}, data.losses, report);
   return {};
 }
 

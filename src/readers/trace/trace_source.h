@@ -8,9 +8,6 @@
 
 namespace telltale::trace {
 
-// Whether the source is in the store already; says so in the report.
-bool IsKnownSource(const WorkerOptions& options, const SourceRow& row, SourceReport& report);
-
 // `data` with all losses of the file itself, and its order (OrderOf); adds those that its call
 // chains show.
 Status StoreTrace(TraceWriter& writer, const SourceRow& row, TraceData& data,

@@ -16,8 +16,6 @@ namespace {
 
 using enum ColumnType;
 
-Cell TextOrNull(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
-
 template <typename Integer>
 Cell ToCell(const std::optional<Integer>& value) {
   return value ? Cell(static_cast<int64_t>(*value)) : Cell();
@@ -231,22 +229,10 @@ Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data,
                                Cell(line.text)}));
   }
   TELLTALE_TRY(lines.Close());
-  LazyAppender losses(*connection_, "ingest_loss");
-  for (const Loss& loss : data.losses) {
-    TELLTALE_TRY(losses.Append({Cell(row.run), Cell(ids.source), Cell(), Cell(), Cell(),
-                                loss.loss_class, loss.kind, Unsigned(loss.count),
-                                Unsigned(loss.first_position), TextOrNull(loss.detail), false}));
-  }
-  TELLTALE_TRY(losses.Close());
-  LazyAppender source(*connection_, "source");
-  TELLTALE_TRY(source.Append(
-      {Cell(ids.source), Cell(row.run), row.path, row.format, TextOrNull(data.format_version),
-       row.compression, Unsigned(row.size_bytes), Unsigned(row.expanded_bytes), row.fingerprint,
-       Unsigned(data.records), Unsigned(data.records - data.LostRecords()), Cell(), Cell(),
-       TextOrNull(row.damage), Cell()}));
-  TELLTALE_TRY(source.Close());
-  return connection_->Run(
-      "UPDATE source SET ingested_at = now()::TIMESTAMP WHERE ingested_at IS NULL");
+  SourceRow source = row;
+  source.format_version = data.format_version;
+  return WriteSource(*connection_, ids.source, source,
+                     {data.records, data.records - data.LostRecords()}, data.losses);
 }
 
 Status TraceWriter::RemoveReplaced(int64_t source) {
