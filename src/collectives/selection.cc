@@ -114,6 +114,7 @@ Result<std::string> Statements(Connection& connection, const Filter& filter,
       return SizeStatements(filter, values.back());
     case FilterKind::kTime: {
       TELLTALE_ASSIGN(text, TimeOf(connection, filter, values.back()));
+      if (text.starts_with('-')) text = "0";  // before all dumps
       break;
     }
     case FilterKind::kCount: {

@@ -87,7 +87,13 @@ struct Format {
   Status (*link)(Store& store, std::span<const int64_t> runs);
   // Whether a file is one thing, which is written anew as a whole (a profile), rather than a log.
   bool is_whole = false;
+  // Whether files of such a name are other sources although their content be equal: the name alone
+  // says whose they are. Null: no names are.
+  bool (*is_told_by_name)(std::string_view path) = nullptr;
 };
+
+// What tells a source from others, of the fingerprint of its content.
+std::string SourceFingerprint(std::string content, std::string_view path, uint64_t size_bytes);
 
 std::span<const Format> Formats();
 

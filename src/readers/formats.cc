@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "readers/flight_recorder/flight_recorder_format.h"
 #include "readers/format.h"
 #include "readers/kineto/kineto_format.h"
@@ -13,6 +15,15 @@ std::span<const Format> Formats() {
                                      nsight::NsightFormat(),
                                      flight_recorder::FlightRecorderFormat()};
   return formats;
+}
+
+std::string SourceFingerprint(std::string content, std::string_view path, uint64_t size_bytes) {
+  const std::span<const Format> formats = Formats();
+  const bool by_name = std::any_of(formats.begin(), formats.end(), [&](const Format& format) {
+    return format.is_told_by_name != nullptr && format.is_told_by_name(path);
+  });
+  if (size_bytes == 0 || by_name) content += ":" + StoredText(path);
+  return content;
 }
 
 }  // namespace telltale

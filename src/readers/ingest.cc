@@ -209,9 +209,10 @@ Status Ingester::FindCopies() {
                                  (!ends[i].empty() && with_ends.at(ends[i]) > 1);
         if (may_be_copy) {
           auto fingerprint = FingerprintOfFile(candidate.file.path);
-          if (fingerprint) candidate.fingerprint = *fingerprint;
-          if (candidate.file.size_bytes == 0)
-            candidate.fingerprint += ":" + StoredText(candidate.file.path);
+          if (fingerprint) {
+            candidate.fingerprint = SourceFingerprint(*std::move(fingerprint), candidate.file.path,
+                                                      candidate.file.size_bytes);
+          }
         }
         if (known_paths.contains(StoredText(candidate.file.path))) FindGrownFile(candidate);
       },

@@ -69,9 +69,8 @@ class Worker : public SourceWorker {
     row.compression = CompressionName(source.compression);
     row.expanded_bytes = text->size();
     row.size_bytes = source.fingerprint->size();
-    row.fingerprint = source.fingerprint->Finish();
-    // Empty files are not copies of each other: each is that of a rank.
-    if (text->empty()) row.fingerprint += ":" + file.path;
+    row.fingerprint =
+        SourceFingerprint(source.fingerprint->Finish(), file.path, source.fingerprint->size());
     row.damage = source.decompressor != nullptr ? source.decompressor->damage() : "";
     row.replaces = file.replaces;
     if (IsKnownSource(options_, row, report)) return {};
@@ -196,7 +195,7 @@ Status LinkRuns(Store&, std::span<const int64_t>) { return {}; }
 }  // namespace
 
 Format FlightRecorderFormat() {
-  return {"flight_recorder", Recognises, MakeWorker, LinkRuns, true};
+  return {"flight_recorder", Recognises, MakeWorker, LinkRuns, true, IsNamedAsDump};
 }
 
 }  // namespace telltale::flight_recorder

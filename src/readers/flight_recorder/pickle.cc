@@ -132,7 +132,7 @@ class Reader {
     std::vector<const Value*> items(stack_.begin() + static_cast<std::ptrdiff_t>(first),
                                     stack_.end());
     if (kind == Kind::kDict && items.size() % 2 != 0) return Invalid("has a key without a value");
-    stack_.resize(first);
+    ShrinkTo(first);
     TELLTALE_TRY(Push(kind));
     stack_.back()->items = std::move(items);
     return {};
@@ -155,7 +155,7 @@ class Reader {
     }
     std::vector<const Value*>& items = stack_[first - 1]->items;
     items.insert(items.end(), stack_.begin() + static_cast<std::ptrdiff_t>(first), stack_.end());
-    stack_.resize(first);
+    ShrinkTo(first);
     return {};
   }
 
@@ -186,6 +186,11 @@ class Reader {
     return {};
   }
 
+  void ShrinkTo(size_t size) {
+    if (size < stack_.size())
+      stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(size), stack_.end());
+  }
+
   // What lies below the last mark must stay.
   size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
 
@@ -203,9 +208,9 @@ class Reader {
                             stack_.begin() + static_cast<std::ptrdiff_t>(mark + count));
         }
       }
-      stack_.resize(std::min(mark, stack_.size()));
+      ShrinkTo(mark);
     }
-    if (stack_.size() > 1) stack_.resize(1);
+    ShrinkTo(1);
   }
 
   Status Step(unsigned char opcode);

@@ -61,14 +61,22 @@ uint64_t PrefixXor(uint64_t bits) {
 
 }  // namespace
 
-size_t FindEventStart(std::string_view text, size_t from) {
-  for (size_t at = text.find("\"ph\"", from); at != std::string_view::npos;
-       at = text.find("\"ph\"", at + 1)) {
+size_t FindEventStart(std::string_view text, size_t from, std::string_view key) {
+  for (size_t at = text.find(key, from); at != std::string_view::npos;
+       at = text.find(key, at + 1)) {
     size_t before = at;
     while (before > from && IsJsonSpace(text[before - 1])) --before;
     if (before > from && text[before - 1] == '{') return before - 1;
   }
   return std::string_view::npos;
+}
+
+std::string_view FirstKeyOf(std::string_view element) {
+  constexpr std::string_view kUsual = "\"ph\"";
+  JsonCursor cursor(element);
+  std::string_view key;
+  if (!cursor.Take('{') || !cursor.String(key) || key.empty()) return kUsual;
+  return {key.data() - 1, key.size() + 2};
 }
 
 void ElementScanner::Forget(size_t count) {

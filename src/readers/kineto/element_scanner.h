@@ -16,8 +16,11 @@ struct ElementBounds {
   bool unequal = false;  // a '{' in it is closed by a ']', or a '[' by a '}'
 };
 
-// Where an event begins as PyTorch writes them, with the key "ph" first; npos if nowhere.
-size_t FindEventStart(std::string_view text, size_t from);
+// Where an object begins whose first key is this one (with its quotation marks), from `from` on;
+// npos if nowhere. PyTorch's events begin with "ph".
+size_t FindEventStart(std::string_view text, size_t from, std::string_view key);
+// The first key of an object, with its quotation marks; that of PyTorch's events if it has none.
+std::string_view FirstKeyOf(std::string_view element);
 
 class ElementScanner {
  public:

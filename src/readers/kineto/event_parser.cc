@@ -214,7 +214,8 @@ bool EventParser::ParseOne(std::string_view element, uint64_t position) {
 void EventParser::ParseWithin(std::string_view broken, uint64_t position) {
   constexpr int kMostStarts = 16;  // each looks at all that is left
   std::vector<ElementBounds> elements;
-  size_t from = FindEventStart(broken, 1);
+  const std::string_view key = FirstKeyOf(broken);
+  size_t from = FindEventStart(broken, 1, key);
   for (int i = 0; i < kMostStarts && from != std::string_view::npos; ++i) {
     ElementScanner scanner;
     scanner.Restart(from);
@@ -232,7 +233,7 @@ void EventParser::ParseWithin(std::string_view broken, uint64_t position) {
       Lose(EventLoss::kInvalidEvent, position);
       behind = scanner.element_begin() + 1;
     }
-    from = FindEventStart(broken, behind);
+    from = FindEventStart(broken, behind, key);
   }
 }
 

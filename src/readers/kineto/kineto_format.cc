@@ -15,6 +15,7 @@ constexpr size_t kWindowBytes = size_t{256} << 10;  // stays in a core's cache
 
 bool Recognises(std::string_view head, std::string_view) {
   if (head.find("\"traceEvents\"") != std::string_view::npos) return true;
+  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
   const size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return false;
   if (head[first] == '[') {

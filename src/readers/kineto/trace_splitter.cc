@@ -10,7 +10,9 @@ namespace telltale::kineto {
 namespace {
 
 // An event that is longer than this is broken: its end was not found.
-constexpr size_t kMaxEventBytes = size_t{4} << 20;
+constexpr size_t kMaxEventBytes = size_t{32} << 20;
+// An event in which so many begin is broken, once anything was.
+constexpr int kMostWithin = 8;
 // Members are lists of devices, process groups and the user's own metadata.
 constexpr size_t kMaxMemberBytes = size_t{64} << 20;
 constexpr size_t kMaxMembersBytes = size_t{16} << 20;
@@ -146,15 +148,19 @@ Result<bool> TraceSplitter::FindEvents() {
   }
 }
 
-// Whether another event, as PyTorch begins them, is the next thing.
+// Whether another event is the next thing behind brackets that are too many.
 Result<bool> TraceSplitter::EventFollows(size_t at) {
   while (true) {
     JsonCursor cursor(std::string_view(buffer_.data() + at, used_ - at));
-    (void)cursor.Take(',');
-    std::string_view key;
-    if (cursor.Take('{') && cursor.String(key)) return key == "ph";
-    constexpr size_t kEnough = 64;  // for what may stand there
-    if (used_ - at >= kEnough) return false;
+    while (cursor.Take(',') || cursor.Take(']') || cursor.Take('}')) {
+    }
+    const bool is_object = cursor.Peek() == '{';
+    const std::string_view rest(cursor.position(),
+                                used_ - static_cast<size_t>(cursor.position() - buffer_.data()));
+    if (is_object && FindEventStart(rest.substr(0, rest.find(':')), 0, first_key_) == 0)
+      return true;
+    constexpr size_t kEnough = 4096;  // for brackets and the key behind them
+    if ((!is_object && !cursor.AtEnd()) || used_ - at >= kEnough) return false;
     TELLTALE_ASSIGN(const bool more, ReadMore());
     if (!more) return false;
   }
@@ -171,54 +177,71 @@ void TraceSplitter::StartEvents(size_t offset) {
 }
 
 // Between two events there is only what must be there, or something is broken.
-void TraceSplitter::CheckGap(size_t end, uint64_t position) {
-  if (!IsSeparator(buffer_.data() + gap_begin_, buffer_.data() + end)) CountBroken(position);
+void TraceSplitter::CheckGap(size_t end) {
+  if (IsSeparator(buffer_.data() + gap_begin_, buffer_.data() + end)) return;
+  const std::string_view gap(buffer_.data(), end);
+  uint64_t begun = 0;
+  for (size_t at = FindEventStart(gap, gap_begin_, first_key_); at != std::string_view::npos;
+       at = FindEventStart(gap, at + 1, first_key_)) {
+    ++begun;
+  }
+  if (begun == 0 && gap_counts_) return;
+  if (broken_events_ == 0) first_broken_position_ = next_position_;
+  broken_events_ += std::max<uint64_t>(begun, 1);
+  gap_counts_ = true;
 }
 
-void TraceSplitter::CountBroken(uint64_t position) {
-  if (broken_events_++ == 0) first_broken_position_ = position;
+// Up to where to look for the end of an event, or of the next ones: where so many more begin that
+// the one at hand has no end.
+size_t TraceSplitter::RecoveryLimit() const {
+  const std::string_view text(buffer_.data(), used_);
+  size_t at = scanner_.in_element() ? scanner_.element_begin() + 1 : scanner_.scanned();
+  for (int i = 0; i < kMostWithin; ++i) {
+    at = FindEventStart(text, i == 0 ? at : at + 1, first_key_);
+    if (at == std::string_view::npos) return used_;
+  }
+  return at;
 }
 
-// What the scanner is in has no end: a quotation mark too many, say. Events go on where one begins
-// as PyTorch writes them; false if nowhere.
-bool TraceSplitter::StepOverBroken(size_t from) {
-  const size_t next = FindEventStart({buffer_.data(), used_}, from);
-  if (next != std::string_view::npos || used_ - from > kMaxEventBytes) CountBroken(next_position_);
-  StartEvents(next == std::string_view::npos ? used_ : next);
-  return next != std::string_view::npos;
+// What begins at `begin` has no end: a quotation mark too many, say. Events go on with the next
+// that begins in it; false if none does.
+bool TraceSplitter::StepOver(size_t begin) {
+  const size_t next = FindEventStart({buffer_.data(), used_}, begin + 1, first_key_);
+  if (next == std::string_view::npos) return false;
+  recovers_ = true;
+  scanner_.Restart(next);
+  return true;
 }
 
 // An event without its last bracket seems to go on until that of the array closes it: events go on
-// with the next that begins within. So does one that is too long to be one. True if there is
-// nothing before it to hand out.
+// with the next that begins within. So does one that is too long to be one.
 bool TraceSplitter::StepOverUnequal(EventWindow& window) {
   const auto unequal = std::find_if(
       window.elements.begin(), window.elements.end(), [&](const ElementBounds& element) {
-        return (element.unequal || element.end - element.begin > kMaxEventBytes) &&
-               FindEventStart({buffer_.data(), element.end}, element.begin + 1) !=
-                   std::string_view::npos;
+        if (element.end - element.begin > kMaxEventBytes) return true;
+        return element.unequal && FindEventStart({buffer_.data(), element.end}, element.begin + 1,
+                                                 first_key_) != std::string_view::npos;
       });
   if (unequal == window.elements.end()) return false;
-  const size_t begin = unequal->begin;
+  const ElementBounds broken = *unequal;
   window.elements.erase(unequal, window.elements.end());
-  if (!window.elements.empty()) {
-    scanner_.Restart(begin);  // it is met again in the next call
-    return false;
-  }
-  CheckGap(begin, next_position_);
-  return StepOverBroken(begin + 1);
+  recovers_ = true;
+  const size_t next = FindEventStart({buffer_.data(), broken.end}, broken.begin + 1, first_key_);
+  scanner_.Restart(next == std::string_view::npos ? broken.end : next);
+  return true;
 }
 
 // Behind something without end that is not kept: reads on until an event begins as PyTorch writes
 // them; false if none does.
 Result<bool> TraceSplitter::SeekEvent() {
   constexpr size_t kBegin = 64;  // as long as the beginning of an event may be
+  CheckGap(used_);
   while (true) {
     // What is there was looked at, but for an event that begins at its end.
     Drop(used_ - std::min(used_, kBegin));
     TELLTALE_ASSIGN(const bool more, ReadMore());
     if (!more) break;
-    const size_t next = FindEventStart({buffer_.data(), used_}, 0);
+    const size_t next = FindEventStart({buffer_.data(), used_}, 0, first_key_);
     if (next == std::string_view::npos) continue;
     seeks_ = false;
     StartEvents(next);
@@ -232,7 +255,8 @@ Result<bool> TraceSplitter::SeekEvent() {
 // The file ends before the array of events does.
 bool TraceSplitter::EndOfFile() {
   const bool in_event = scanner_.in_element();
-  if (in_event && StepOverBroken(scanner_.element_begin() + 1)) return false;
+  if (in_event && StepOver(scanner_.element_begin())) return false;
+  CheckGap(in_event ? scanner_.element_begin() : used_);
   cut_ = true;
   cut_event_ = in_event;
   place_ = Place::kEnd;
@@ -250,32 +274,43 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
       if (!found) return false;
     }
 
-    scanner_.Scan(buffer_.data(), used_, window.elements);
+    const size_t limit = recovers_ ? RecoveryLimit() : used_;
+    scanner_.Scan(buffer_.data(), limit, window.elements);
+    if (!knows_key_ && !window.elements.empty()) {
+      knows_key_ = true;
+      const ElementBounds& first = window.elements[0];
+      first_key_ = FirstKeyOf({buffer_.data() + first.begin, first.end - first.begin});
+    }
     if (StepOverUnequal(window)) continue;
-    if (!window.elements.empty()) break;
     if (scanner_.closed()) {
       const size_t bracket = scanner_.scanned() - 1;
-      CheckGap(bracket, next_position_);
       bool is_end = false;
       if (buffer_[bracket] == ']') {
         TELLTALE_ASSIGN(const bool goes_on, EventFollows(bracket + 1));
         is_end = !goes_on;
       }
-      if (is_end) {
-        EndEvents();
-      } else {
-        // A bracket too many: the array is not over.
-        CountBroken(next_position_);
-        StartEvents(bracket + 1);
+      if (!is_end) {
+        scanner_.Restart(bracket + 1);  // a bracket too many: the array is not over
+        continue;
       }
+      if (!window.elements.empty()) break;
+      CheckGap(bracket);
+      EndEvents();
       continue;
     }
+    if (limit < used_) {
+      // All that begins within it was looked at.
+      if (scanner_.in_element() && RecoveryLimit() <= limit)
+        (void)StepOver(scanner_.element_begin());
+      continue;
+    }
+    if (!window.elements.empty()) break;
     if (scanner_.in_element() && used_ - scanner_.element_begin() > kMaxEventBytes) {
-      seeks_ = !StepOverBroken(scanner_.element_begin() + 1);
+      seeks_ = !StepOver(scanner_.element_begin());
       continue;
     }
     if (!scanner_.in_element() && scanner_.scanned() > window_bytes_) {
-      CheckGap(scanner_.scanned(), next_position_);
+      CheckGap(scanner_.scanned());
       Drop(scanner_.scanned());
       StartEvents(0);
     }
@@ -284,8 +319,10 @@ Result<bool> TraceSplitter::Next(EventWindow& window) {
   }
 
   for (const ElementBounds& element : window.elements) {
-    CheckGap(element.begin, next_position_++);
+    CheckGap(element.begin);
+    ++next_position_;
     gap_begin_ = element.end;
+    gap_counts_ = false;
   }
   const size_t end = gap_begin_;
   if (scanner_.closed()) {

@@ -2,8 +2,9 @@
 
 // Takes a Chrome trace (an object with "traceEvents", or a bare array) apart: windows of whole
 // events on one side, the other members of the object on the other. Memory is bounded by the window
-// and the longest event. Text that is not JSON is stepped over: the next event that begins as
-// events do, {"ph" first, goes on.
+// and the longest event. Text that is not JSON is stepped over: events go on with the next that
+// begins as the first one does ({"ph" where PyTorch wrote it). What is stepped over lies in a gap
+// between two events, and is counted there: as many as begin in it, or one.
 
 #include <cstdint>
 #include <string>
@@ -47,7 +48,8 @@ class TraceSplitter {
   // Goes over members until events begin or the file ends.
   Status ReadMembers();
   Result<bool> FindEvents();
-  bool StepOverBroken(size_t from);
+  size_t RecoveryLimit() const;
+  bool StepOver(size_t begin);
   bool StepOverUnequal(EventWindow& window);
   Result<bool> SeekEvent();
   bool EndOfFile();
@@ -55,9 +57,7 @@ class TraceSplitter {
   void Drop(size_t count);
   void StartEvents(size_t offset);
   Result<bool> EventFollows(size_t at);
-  // `position`: how many events there were before.
-  void CheckGap(size_t end, uint64_t position);
-  void CountBroken(uint64_t position);
+  void CheckGap(size_t end);
 
   ByteStream& stream_;
   size_t window_bytes_;
@@ -67,9 +67,15 @@ class TraceSplitter {
   size_t used_ = 0;
   size_t at_ = 0;  // in kMembers: the next byte
   bool at_end_ = false;
-  bool seeks_ = false;  // the next event, behind something without end
+  bool seeks_ = false;     // the next event, behind something without end
+  bool recovers_ = false;  // something was broken: events are told apart by how they begin
+  // Of the first event, with its quotation marks; that of PyTorch's until there is one.
+  std::string first_key_ = R"("ph")";
+  bool knows_key_ = false;
   ElementScanner scanner_;
   size_t gap_begin_ = 0;  // end of the last event
+  bool gap_counts_ =
+      false;  // what is broken in the gap was counted, and is not in the buffer any more
   std::string members_;
   uint64_t next_position_ = 0;
   uint64_t bytes_read_ = 0;

@@ -157,7 +157,7 @@ TEST(TraceSplitter, GoesOnBehindLongJunk) {
 
 // An event that is too long to be one begins like any other, and is not met again.
 TEST(TraceSplitter, EndsBehindAnEventThatIsTooLong) {
-  const std::string text(size_t{9} << 20, 'x');
+  const std::string text(size_t{33} << 20, 'x');
   const std::string good = R"({"ph":"X","v":1})";
   for (const bool is_whole : {true, false}) {
     const std::string too_long = R"({"ph":"X","name":")" + text + (is_whole ? R"("})" : "");
