@@ -29,6 +29,7 @@ struct Unfinished {
   std::string operation;
   int64_t sequence = 0;
   bool is_p2p = false;
+  size_t place = 0;  // in the order in which the rank enqueued its operations
 };
 
 // How far one rank got in a group.
@@ -180,13 +181,17 @@ class Run {
       state.has_dump = dumped_.contains(rank);
     }
     edges_.resize(states_.size());
+    std::vector<size_t> oldest(states_.size());
     for (const auto& [key, group] : groups_) {
       for (const auto& [rank, progress] : group.progress) {
-        RankState& state = states_[place_.at(rank)];
+        const size_t at = place_.at(rank);
+        RankState& state = states_[at];
         state.unfinished += progress.unfinished.size();
-        if (state.oldest.empty() && !progress.unfinished.empty()) {
-          state.oldest = NameOf(group, progress.unfinished.front());
-        }
+        if (progress.unfinished.empty()) continue;
+        const Unfinished& first = progress.unfinished.front();
+        if (!state.oldest.empty() && oldest[at] < first.place) continue;
+        oldest[at] = first.place;
+        state.oldest = NameOf(group, first);
       }
     }
   }
@@ -375,6 +380,7 @@ Result<std::vector<RankState>> StuckRanks(Connection& connection, const std::str
           "WHERE d.rank IS NOT NULL AND ($1::VARCHAR IS NULL OR u.name = $1) "
           "ORDER BY e.source, e.record_id",
           parameters));
+  size_t place = 0;
   for (const auto& row : entries.rows) {
     Run& of_run = runs[CellText(row[0])];
     const GroupKey key = {CellText(row[2]), CellText(row[3])};
@@ -384,7 +390,8 @@ Result<std::vector<RankState>> StuckRanks(Connection& connection, const std::str
     if (std::get<bool>(row[7])) continue;
     std::string operation = CellText(row[4]);
     if (operation.starts_with("nccl:")) operation.erase(0, 5);
-    progress.unfinished.push_back({std::move(operation), Known(row[6]).value_or(0), is_p2p});
+    progress.unfinished.push_back(
+        {std::move(operation), Known(row[6]).value_or(0), is_p2p, place++});
   }
   std::vector<RankState> states;
   for (auto& [name, of_run] : runs) {

@@ -111,7 +111,7 @@ class Reader {
     const std::string_view raw = Raw(size);
     if (raw.size() > sizeof(int64_t)) return Push(Kind::kNone);
     uint64_t value = !raw.empty() && (raw.back() & 0x80) != 0 ? ~uint64_t{0} : 0;
-    std::memcpy(&value, raw.data(), raw.size());
+    if (!raw.empty()) std::memcpy(&value, raw.data(), raw.size());
     return Push(Kind::kInteger, std::bit_cast<int64_t>(value));
   }
 
