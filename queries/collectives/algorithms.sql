@@ -1,9 +1,10 @@
 -- Question: which algorithm and protocol did NCCL choose, and how fast were they?
 -- Columns:
---   operation, communicator_type, message_bytes: what was run
---   algorithm, protocol: NULL where the format does not say (before v4.2) and for p2p
+--   operation, communicator_type, message_bytes: what was run; collectives only, as sends and receives have
+--     neither
+--   algorithm, protocol: NULL where the format does not say (before v4.2)
 --   operations, operations_percent: operation records, of those of the operation, type and size
---   total_bytes, total_bytes_percent: message size times records, of all
+--   total_bytes, total_bytes_percent: message size times records, of all collectives
 --   busbw_gbs_p10, _p50, _p90: bus bandwidth of a record, GB/s (1e9)
 WITH part AS (
   SELECT row_number() OVER () AS part, operation, communicator_type, algorithm, protocol,

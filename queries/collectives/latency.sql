@@ -4,7 +4,8 @@
 -- Columns:
 --   operation, communicator_type: what is compared
 --   exec_time_us: an execution time, microseconds; the smallest times at which another percent is reached
---   operations, operations_percent: records (of all small sizes) that took at most as long
+--   operations, operations_percent: records (of all small sizes) that took at most as long; left out are
+--     single ranks, "Invalid" operations, unknown data types and times of 0
 WITH counted AS (
   SELECT s.operation, s.communicator_type, t.exec_time_us, sum(t.operations)::BIGINT AS n
   FROM cell_time t JOIN selected_cell s USING (cell)
