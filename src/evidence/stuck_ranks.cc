@@ -143,9 +143,13 @@ class Run {
     return group.progress[rank];
   }
   void HasTransfers(const GroupKey& key) { groups_[key].has_p2p = true; }
-  void AddDump(int64_t rank, bool is_empty) { (is_empty ? empty_ : dumped_).insert(rank); }
+  void AddDump(int64_t rank, bool is_empty) {
+    (is_empty ? empty_ : dumped_).insert(rank);
+    ++dumps_[rank];
+  }
 
   std::vector<RankState> Judge(const std::string& name) {
+    KeepMembers();
     AddRanks(name);
     for (auto& [key, group] : groups_) {
       FindWaits(group);
@@ -155,7 +159,7 @@ class Run {
     for (RankState& state : states_) {
       if (state.has_dump) continue;
       state.reasons.push_back(empty_.contains(state.rank) ? "its dump is empty"
-                                                          : "it wrote no dump");
+                                                          : "no dump of it is there");
     }
     AddMostUnfinished();
     return std::move(states_);
@@ -166,6 +170,16 @@ class Run {
     std::string operation;
     std::set<int64_t> by;
   };
+
+  // Dumps may tell of groups that the rank has made, but is not in.
+  void KeepMembers() {
+    for (auto& [key, group] : groups_) {
+      if (group.ranks.empty()) continue;
+      const std::set<int64_t> members(group.ranks.begin(), group.ranks.end());
+      std::erase_if(group.progress,
+                    [&](const auto& of_rank) { return !members.contains(of_rank.first); });
+    }
+  }
 
   void AddRanks(const std::string& name) {
     std::set<int64_t> ranks = dumped_;
@@ -178,6 +192,7 @@ class Run {
       RankState& state = states_.emplace_back();
       state.run = name;
       state.rank = rank;
+      state.dumps = dumps_[rank];
       state.has_dump = dumped_.contains(rank);
     }
     edges_.resize(states_.size());
@@ -321,7 +336,8 @@ class Run {
 
   std::map<GroupKey, Group> groups_;
   std::set<int64_t> dumped_, empty_;
-  std::map<int64_t, size_t> place_;  // of a rank in states_
+  std::map<int64_t, uint64_t> dumps_;  // how many there are of a rank
+  std::map<int64_t, size_t> place_;    // of a rank in states_
   std::vector<RankState> states_;
   std::vector<std::vector<size_t>> edges_;                // from who waits to whom for
   std::map<int64_t, std::map<std::string, Wait>> waits_;  // by who is waited for, and operation
@@ -332,6 +348,14 @@ std::optional<int64_t> Known(const Cell& cell) {
   const auto* const value = std::get_if<int64_t>(&cell);
   return value != nullptr ? std::optional(*value) : std::nullopt;
 }
+
+// Entries of known ranks with their groups; $1 is the run.
+const std::string kFromEntries =
+    "FROM flight_entry e JOIN flight_dump d USING (source) JOIN source f USING (source) "
+    "JOIN run u ON u.run = f.run "
+    "LEFT JOIN flight_group g ON g.source = e.source AND g.name = e.group_name "
+    "WHERE d.rank IS NOT NULL AND ($1::VARCHAR IS NULL OR u.name = $1) ";
+const std::string kIsFinished = "(e.state = 'completed' OR coalesce(e.retired, false))";
 
 }  // namespace
 
@@ -367,27 +391,38 @@ Result<std::vector<RankState>> StuckRanks(Connection& connection, const std::str
     progress.last_enqueued = Known(row[4]);
     progress.last_completed = Known(row[5]);
   }
+  // Where a dump does not say how far its rank got, what is left of its ring buffer does.
+  TELLTALE_ASSIGN(
+      const Table progress_of_entries,
+      connection.Query("SELECT u.name, d.rank, coalesce(g.description, e.group_description, ''), "
+                       "coalesce(g.ranks, ''), max(e.collective_sequence), "
+                       "max(e.collective_sequence) FILTER (" +
+                           kIsFinished + "), bool_or(coalesce(e.is_p2p, false)) " + kFromEntries +
+                           "GROUP BY ALL",
+                       parameters));
+  for (const auto& row : progress_of_entries.rows) {
+    Run& of_run = runs[CellText(row[0])];
+    const GroupKey key = {CellText(row[2]), CellText(row[3])};
+    Progress& progress = of_run.In(key, Integer(row[1]));
+    if (!progress.last_enqueued) progress.last_enqueued = Known(row[4]);
+    if (!progress.last_completed) progress.last_completed = Known(row[5]);
+    if (std::get<bool>(row[6])) of_run.HasTransfers(key);
+  }
   TELLTALE_ASSIGN(
       const Table entries,
-      connection.Query(
-          "SELECT u.name, d.rank, coalesce(g.description, e.group_description, ''), "
-          "coalesce(g.ranks, ''), e.operation, coalesce(e.is_p2p, false), "
-          "CASE WHEN coalesce(e.is_p2p, false) THEN e.p2p_sequence ELSE e.collective_sequence END, "
-          "e.state = 'completed' OR coalesce(e.retired, false) "
-          "FROM flight_entry e JOIN flight_dump d USING (source) JOIN source f USING (source) "
-          "JOIN run u ON u.run = f.run "
-          "LEFT JOIN flight_group g ON g.source = e.source AND g.name = e.group_name "
-          "WHERE d.rank IS NOT NULL AND ($1::VARCHAR IS NULL OR u.name = $1) "
-          "ORDER BY e.source, e.record_id",
-          parameters));
+      connection.Query("SELECT u.name, d.rank, coalesce(g.description, e.group_description, ''), "
+                       "coalesce(g.ranks, ''), e.operation, coalesce(e.is_p2p, false), "
+                       "CASE WHEN coalesce(e.is_p2p, false) THEN e.p2p_sequence ELSE "
+                       "e.collective_sequence END " +
+                           kFromEntries + "AND NOT " + kIsFinished +
+                           " ORDER BY e.source, e.record_id",
+                       parameters));
   size_t place = 0;
   for (const auto& row : entries.rows) {
     Run& of_run = runs[CellText(row[0])];
     const GroupKey key = {CellText(row[2]), CellText(row[3])};
     Progress& progress = of_run.In(key, Integer(row[1]));
     const bool is_p2p = std::get<bool>(row[5]);
-    if (is_p2p) of_run.HasTransfers(key);
-    if (std::get<bool>(row[7])) continue;
     std::string operation = CellText(row[4]);
     if (operation.starts_with("nccl:")) operation.erase(0, 5);
     progress.unfinished.push_back(

@@ -23,7 +23,8 @@ namespace telltale::evidence {
 struct RankState {
   std::string run;
   int64_t rank = 0;
-  bool has_dump = false;
+  uint64_t dumps = 0;       // more than one: the store holds several of this rank
+  bool has_dump = false;    // one with content
   uint64_t unfinished = 0;  // operations under way
   std::string oldest;       // of them, as the reasons name it
   std::vector<int64_t> waits_for;

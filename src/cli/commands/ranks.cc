@@ -41,6 +41,10 @@ void RunRanks(const RanksCommand& options, const GlobalOptions& global) {
   size_t suspects = 0;
   for (const evidence::RankState& state : states) {
     suspects += state.reasons.empty() ? 0 : 1;
+    if (state.dumps > 1 && !global.quiet) {
+      fmt::print(stderr, "run {} has {} dumps of rank {}: what they say is mixed\n", state.run,
+                 state.dumps, state.rank);
+    }
     if (options.suspects && state.reasons.empty()) continue;
     std::string reasons;
     for (const std::string& reason : state.reasons)

@@ -13,6 +13,10 @@ namespace {
 
 using Kind = Value::Kind;
 
+// A pickle can name one value a million times: what is made of it must stay in proportion.
+constexpr uint64_t kMostEntries = 1 << 18;
+constexpr size_t kMostTextBytes = size_t{64} << 20;
+
 Result<Value*> FromJson(const simdjson::dom::element& element, ValueTree& tree, size_t depth) {
   const auto add = [&](Kind kind) { return tree.Add(kind); };
   Value* value = nullptr;
@@ -71,7 +75,7 @@ Result<ValueTree> ReadJson(std::string_view bytes) {
   simdjson::dom::element element;
   const auto error = parser.parse(bytes.data(), bytes.size()).get(element);
   if (error != simdjson::SUCCESS) {
-    return Fail("the dump is not JSON: {}", simdjson::error_message(error));
+    return Fail("the dump cannot be read as JSON: {}", simdjson::error_message(error));
   }
   ValueTree tree;
   TELLTALE_ASSIGN(tree.root, FromJson(element, tree, kMostDepth));
@@ -140,6 +144,16 @@ DumpEntry EntryOf(const Value& value) {
     entry.group_description = group->items[1]->Text();
   }
   return entry;
+}
+
+size_t TextBytesOf(const DumpEntry& entry) {
+  size_t bytes = entry.group_name.size() + entry.group_description.size() + entry.operation.size() +
+                 entry.state.size() + entry.thread_name.size() + entry.thread_id.size();
+  for (const auto* list :
+       {&entry.input_sizes, &entry.output_sizes, &entry.input_types, &entry.output_types}) {
+    bytes += *list ? (*list)->size() : 0;
+  }
+  return bytes;
 }
 
 // How far a rank got in a group that it names by its own number only.
@@ -244,10 +258,7 @@ Result<Dump> ReadDump(std::string_view bytes) {
     TELLTALE_ASSIGN(tree, ReadJson(bytes));
   }
   const Value& root = *tree.root;
-  if (root.kind != Kind::kDict || (root.Find("entries") == nullptr &&
-                                   root.Find("pg_config") == nullptr && tree.damage.empty())) {
-    return Fail("there are neither entries nor pg_config in it: no dump of the flight recorder");
-  }
+  if (root.kind != Kind::kDict) return Fail("it is no dict: no dump of the flight recorder");
   Dump dump;
   dump.damage = tree.damage;
   dump.version = TextOf(root, "version");
@@ -256,15 +267,23 @@ Result<Dump> ReadDump(std::string_view bytes) {
   dump.groups = GroupsOf(root);
   if (const Value* const entries = root.Find("entries");
       entries != nullptr && entries->kind == Kind::kList) {
+    size_t text_bytes = 0;
     for (const Value* const value : entries->items) {
       ++dump.records;
-      DumpEntry entry = EntryOf(*value);
+      DumpEntry entry;
+      if (dump.entries.size() < kMostEntries && text_bytes < kMostTextBytes)
+        entry = EntryOf(*value);
+      text_bytes += TextBytesOf(entry);
       if (entry.operation.empty() || entry.state.empty()) {
         if (dump.invalid_entries++ == 0) dump.first_invalid = dump.records - 1;
         continue;
       }
       dump.entries.push_back(std::move(entry));
     }
+  }
+  if (dump.groups.empty() && dump.entries.empty() && tree.damage.empty()) {
+    return Fail(
+        "there is neither a process group nor an entry in it: no dump of the flight recorder");
   }
   dump.unknown_groups = JoinStates(StatesOf(root), dump);
   return dump;

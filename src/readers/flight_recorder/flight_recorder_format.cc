@@ -100,7 +100,7 @@ class Worker : public SourceWorker {
     std::vector<SourceLoss> losses;
     if (dump.invalid_entries > 0) {
       losses.push_back({"invalid_entry", "line", dump.invalid_entries, dump.first_invalid,
-                        "without an operation or a state"});
+                        "without an operation or a state, or more than a dump can have"});
     }
     const auto note = [&](const char* kind, uint64_t count, const std::string& detail) {
       if (count > 0) losses.push_back({kind, "note", count, 0, detail});

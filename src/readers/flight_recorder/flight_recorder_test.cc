@@ -236,7 +236,7 @@ TEST_F(StuckRanks, WhoHasNotFinishedWhatOthersHave) {
 TEST_F(StuckRanks, WhoLeftNothing) {
   Write(0, DumpOf("[0, 1, 2]", 7, 6, {Entry(7, "nccl:all_reduce")}));
   Write(2, "");
-  EXPECT_EQ(Suspects(), (Strings{"1: it wrote no dump", "2: its dump is empty"}));
+  EXPECT_EQ(Suspects(), (Strings{"1: no dump of it is there", "2: its dump is empty"}));
   EXPECT_EQ(store_.Lost("empty_dump"), 1);
 }
 
@@ -253,6 +253,35 @@ TEST_F(StuckRanks, AReceiveWaitsForItsSend) {
   EXPECT_EQ(Suspects(),
             (Strings{"1: has not enqueued recv 0<-1 3 of DATA [0, 1], for which rank 0 waits",
                      "1: nothing of its own is under way"}));
+}
+
+// Without progress of groups the ring buffer tells; who is not in a group is no part of it.
+TEST_F(StuckRanks, EntriesTellWhereProgressIsMissing) {
+  const auto dump = [](const Strings& entries) {
+    return Pickle(Dict(
+        {{"version", Text("2.9")},
+         {"pg_config", Dict({{"7", Dict({{"desc", Text("DATA")}, {"ranks", Text("[0, 1]")}})}})},
+         {"entries", List(entries)}}));
+  };
+  Write(0, dump({Entry(6, "nccl:all_reduce", false, "completed"), Entry(7, "nccl:all_reduce")}));
+  Write(1, dump({Entry(6, "nccl:all_reduce", false, "completed")}));
+  Write(2, dump({Entry(5, "nccl:all_reduce", false, "completed")}));
+  EXPECT_EQ(Suspects(),
+            (Strings{"1: has not enqueued all_reduce 7 of DATA [0, 1], for which rank 0 waits",
+                     "1: nothing of its own is under way"}));
+}
+
+TEST(FlightRecorder, OneTextNamedOftenStaysInProportion) {
+  std::string entries = "](";
+  for (int i = 0; i < 20'000; ++i) entries += "h\x02";
+  const auto large = ReadDump(
+      Pickle("}(" + Text("text") + Text(std::string(1 << 20, 'x')) + "q\x01" + Text("entry") +
+             Dict({{"profiling_name", "h\x01"}, {"state", Text("scheduled")}}) + "q\x02" +
+             Text("entries") + entries + "eu"));
+  ASSERT_TRUE(large) << large.error().message;
+  EXPECT_EQ(large->records, 20'000U);
+  EXPECT_LE(large->entries.size(), 65U);
+  EXPECT_EQ(large->invalid_entries, large->records - large->entries.size());
 }
 
 TEST_F(StuckRanks, NumbersOfTransfersAreNotCompared) {
