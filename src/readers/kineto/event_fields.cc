@@ -142,8 +142,7 @@ class EventFieldReader::GeneralRead {
     std::string_view key;
     while (!cursor_.Take('}')) {
       if (!cursor_.String(key) || !cursor_.Take(':')) return false;
-      if (!(key == "args" ? ReadArguments() : ReadMember(key))) return false;
-      (void)cursor_.Take(',');
+      if (!(key == "args" ? ReadArguments() : ReadMember(key)) || !TakeComma()) return false;
     }
     if (!cursor_.AtEnd()) return false;
     fields_.category = CategoryOf(fields_.category_name);
@@ -178,12 +177,14 @@ class EventFieldReader::GeneralRead {
       const Value value = key == "grid"    ? Value{Use::kGrid}
                           : key == "block" ? Value{Use::kBlock}
                                            : ValueOf(MemberOf(key, kArgumentKeys));
-      if (!ReadVarying(value)) return false;
-      (void)cursor_.Take(',');
+      if (!ReadVarying(value) || !TakeComma()) return false;
     }
     fields_.arguments = {begin, static_cast<size_t>(cursor_.position() - begin)};
     return true;
   }
+
+  // One too many at the end is no matter, but without one two broken events could pass for one.
+  bool TakeComma() { return cursor_.Take(',') || cursor_.Peek() == '}'; }
 
   // A text is asked for; what is nested instead is passed over.
   Value ValueOf(std::string_view EventFields::*member) {

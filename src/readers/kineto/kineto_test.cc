@@ -235,6 +235,15 @@ TEST_F(Kineto, EventsBetweenTwoBrokenOnesAreKept) {
   }
 }
 
+TEST_F(Kineto, TwoBrokenEventsAreNotOne) {
+  Ingest(kHead + Event("a", "1", "2") +
+         R"(,{"name":"c","pid":3,"tid":7,"ts":1,"dur":1,"ph":X"},)"
+         R"({name":"d","pid":3,"tid":7,"ts":3,"dur":1,"ph":"X"},)" +
+         Event("b", "5", "2") + "]}");
+  EXPECT_EQ(Times(), (Strings{"a|1000|2000", "b|5000|2000"}));
+  EXPECT_EQ(store_.Lost("invalid_event"), 1);
+}
+
 TEST_F(Kineto, ACutFileKeepsItsWholeEvents) {
   const SourceReport report =
       Ingest(kHead + Event("a", "1", "2") + "," + Event("b", "3", "4") + R"(,{"ph":"X","na)");
