@@ -298,7 +298,10 @@ TEST_F(StoreTest, TwoThatMakeAStoreAtOnceShareOne) {
         for (int attempt = 0; attempt < 500; ++attempt) {
           auto store = Store::Open(path_, Writing());
           if (!store) {
-            if (store.error().message.find("in use") == std::string::npos) _exit(2);
+            if (store.error().message.find("in use") == std::string::npos) {
+              fmt::print(stderr, "{}\n", store.error().message);
+              _exit(2);
+            }
             usleep(10000);
             continue;
           }
