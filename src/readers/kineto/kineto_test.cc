@@ -235,6 +235,11 @@ TEST_F(Kineto, EventsBetweenTwoBrokenOnesAreKept) {
   }
 }
 
+TEST_F(Kineto, ABareArrayMayStandBehindAByteOrderMark) {
+  Ingest("\xef\xbb\xbf[" + Event("a", "1", "2") + "]");
+  EXPECT_EQ(Times(), Strings{"a|1000|2000"});
+}
+
 TEST_F(Kineto, TwoBrokenEventsAreNotOne) {
   Ingest(kHead + Event("a", "1", "2") +
          R"(,{"name":"c","pid":3,"tid":7,"ts":1,"dur":1,"ph":X"},)"

@@ -121,9 +121,23 @@ TEST(TraceSplitter, GoesOnBehindABrokenEvent) {
   }
 }
 
+// Events go on with the next that begins as the first one does.
+TEST(TraceSplitter, GoesOnWhateverKeyEventsBeginWith) {
+  for (const char* broken :
+       {R"({"name":"b)", R"({"name":b","ph":"X"})", R"({"name":"b","ph":"X")"}) {
+    const Split split = SplitText(std::string(R"([{"name":"a","ph":"X"},)") + broken +
+                                  R"(,{"name":"c","ph":"X"},{"name":"d","ph":"X"}])");
+    EXPECT_EQ(split.events, (Strings{R"({"name":"a","ph":"X"})", R"({"name":"c","ph":"X"})",
+                                     R"({"name":"d","ph":"X"})"}))
+        << broken;
+    EXPECT_EQ(split.broken, 1U) << broken;
+    EXPECT_FALSE(split.cut) << broken;
+  }
+}
+
 // A bracket too many between two events costs neither, nor what stands behind the array.
 TEST(TraceSplitter, GoesOnBehindABracketTooMany) {
-  for (const char* between : {"],", "]", " ] ,\n", "},", "}],"}) {
+  for (const char* between : {"],", "]", " ] ,\n", "},", "}],", "]},", "]],"}) {
     for (const bool in_object : {true, false}) {
       const std::string text = std::string(in_object ? R"({"traceEvents":)" : "") +
                                R"([{"ph":"X","v":1},{"ph":"X","v":2})" + between +
