@@ -28,7 +28,7 @@ class SeriesCounts {
   void Add(size_t worker, const RecordSpan& span);
   // Once, when all is added: to a table with the columns of between_count.
   void PutTogether();
-  Status Write(Connection& connection, const std::string& table) const;
+  Status Write(Connection& connection, const std::string& table = "between_count") const;
   // What was put together, once more by `group_of_series`, of `groups`.
   SeriesCounts By(const std::vector<uint32_t>& group_of_series, size_t groups) const;
 

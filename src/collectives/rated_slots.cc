@@ -121,10 +121,10 @@ class Rater {
   Status Rate() {
     TELLTALE_ASSIGN(filter_, TimeFilter::Of(connection_));
     TELLTALE_TRY(LoadSeries());
-    TELLTALE_TRY(ChooseCounted());
+    TELLTALE_ASSIGN(const bool counts_series, ChooseCounted());
     TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
     workers_.resize(workers);
-    if (counted_) counts_.emplace(workers, chosen_.size());
+    if (counts_series) counts_.emplace(workers, chosen_.size());
     if (bins_ == Bins::kNone && !filter_.is_set()) {
       TELLTALE_TRY(ScanHistogram(store_, chosen_,
                                  [&](size_t worker, uint32_t series, const uint32_t* exec_time_us,
@@ -143,7 +143,7 @@ class Rater {
     }
     if (counts_) {
       counts_->PutTogether();
-      TELLTALE_TRY(counts_->Write(connection_, "between_count"));
+      TELLTALE_TRY(counts_->Write(connection_));
     }
     TELLTALE_TRY(AddIrregular());
     Merge();
@@ -181,19 +181,22 @@ class Rater {
     return {};
   }
 
-  // Where the query wants counts by series too, which the same pass can give.
-  Status ChooseCounted() {
-    if (!filter_.is_set()) return {};
-    TELLTALE_ASSIGN(counted_, SeriesCounts::AreWanted(connection_));
-    if (!counted_) return {};
-    return ScanColumns(connection_, "SELECT series::UINTEGER FROM selected_series",
-                       [&](std::span<const void* const> columns, size_t rows) {
-                         const auto* series = static_cast<const uint32_t*>(columns[0]);
-                         for (size_t i = 0; i < rows; ++i) {
-                           if (series[i] >= chosen_.size()) chosen_.resize(size_t{series[i]} + 1);
-                           chosen_[series[i]] = true;
-                         }
-                       });
+  // Whether the query wants counts by series too, which the same pass can give; then all the
+  // selected ones are chosen.
+  Result<bool> ChooseCounted() {
+    if (!filter_.is_set()) return false;
+    TELLTALE_ASSIGN(const bool wanted, SeriesCounts::AreWanted(connection_));
+    if (!wanted) return false;
+    TELLTALE_TRY(ScanColumns(connection_, "SELECT series::UINTEGER FROM selected_series",
+                             [&](std::span<const void* const> columns, size_t rows) {
+                               const auto* series = static_cast<const uint32_t*>(columns[0]);
+                               for (size_t i = 0; i < rows; ++i) {
+                                 if (series[i] >= chosen_.size())
+                                   chosen_.resize(size_t{series[i]} + 1);
+                                 chosen_[series[i]] = true;
+                               }
+                             }));
+    return true;
   }
 
   static void AddCounts(Worker& worker, const SlotOfSeries& series, const uint32_t* exec_time_us,
@@ -374,7 +377,6 @@ class Rater {
   std::vector<SlotOfSeries> series_;  // by number
   ChosenSeries chosen_;
   bool by_series_ = false;  // whether series are counted one by one
-  bool counted_ = false;
   std::optional<SeriesCounts> counts_;
   std::vector<Worker> workers_;
   std::vector<SlotBin> rated_;

@@ -166,11 +166,6 @@ class Run {
   }
 
  private:
-  struct Wait {
-    std::string operation;
-    std::set<int64_t> by;
-  };
-
   // Dumps may tell of groups that the rank has made, but is not in.
   void KeepMembers() {
     for (auto& [key, group] : groups_) {
@@ -223,8 +218,7 @@ class Run {
       states_[from].waits_for.push_back(other);
       ++states_[to].waited_for_by;
     }
-    Wait& wait = waits_[other][NameOf(group, operation)];
-    wait.by.insert(rank);
+    waits_[other][NameOf(group, operation)].insert(rank);
   }
 
   void FindWaits(const Group& group) {
@@ -303,13 +297,12 @@ class Run {
       const size_t own = components.of()[i];
       RankState& state = states_[i];
       if (waits[own] || !(is_waited_for[own] || size[own] > 1)) continue;
-      for (const auto& [operation, wait] : waits_[state.rank]) {
+      for (const auto& [operation, by] : waits_[state.rank]) {
         state.reasons.push_back(fmt::format(
             "{} {}, for which rank{} {} wait{}",
             size[own] > 1 ? "waits in a circle; it has not enqueued" : "has not enqueued",
-            operation, wait.by.size() > 1 ? "s" : "",
-            Listed(std::vector<int64_t>(wait.by.begin(), wait.by.end())),
-            wait.by.size() > 1 ? "" : "s"));
+            operation, by.size() > 1 ? "s" : "", Listed(std::vector<int64_t>(by.begin(), by.end())),
+            by.size() > 1 ? "" : "s"));
       }
       if (state.has_dump && state.unfinished == 0) {
         state.reasons.push_back("nothing of its own is under way");
@@ -339,8 +332,9 @@ class Run {
   std::map<int64_t, uint64_t> dumps_;  // how many there are of a rank
   std::map<int64_t, size_t> place_;    // of a rank in states_
   std::vector<RankState> states_;
-  std::vector<std::vector<size_t>> edges_;                // from who waits to whom for
-  std::map<int64_t, std::map<std::string, Wait>> waits_;  // by who is waited for, and operation
+  std::vector<std::vector<size_t>> edges_;  // from who waits to whom for
+  // Ranks that wait, by who is waited for, and operation.
+  std::map<int64_t, std::map<std::string, std::set<int64_t>>> waits_;
 };
 
 int64_t Integer(const Cell& cell) { return std::get<int64_t>(cell); }

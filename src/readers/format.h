@@ -73,8 +73,9 @@ class SourceWorker {
   // The report is complete when this returns, also when the file could not be read to its end; the
   // rows are only sure to be kept after Flush. An error is one of the store: nothing can go on.
   virtual Status Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) = 0;
-  // A large plain file, on several threads.
-  virtual Status IngestLarge(const SourceFile& file, SourceReport& report) = 0;
+  // A large plain file, on several threads; if not overridden, opened and given to Ingest, which
+  // may have them.
+  virtual Status IngestLarge(const SourceFile& file, SourceReport& report);
   virtual Status Flush() = 0;
 };
 

@@ -17,6 +17,17 @@ std::span<const Format> Formats() {
   return formats;
 }
 
+Status SourceWorker::IngestLarge(const SourceFile& file, SourceReport& report) {
+  Fingerprint fingerprint;
+  auto opened = OpenByteStream(file.path, &fingerprint);
+  if (!opened) {
+    report.message = opened.error().message;
+    return {};
+  }
+  return Ingest(file, {opened->bytes.get(), opened->bytes.get(), opened->compression, &fingerprint},
+                report);
+}
+
 std::string SourceFingerprint(std::string content, std::string_view path, uint64_t size_bytes) {
   const std::span<const Format> formats = Formats();
   const bool by_name = std::any_of(formats.begin(), formats.end(), [&](const Format& format) {

@@ -81,18 +81,6 @@ class Worker : public SourceWorker {
     return {};
   }
 
-  Status IngestLarge(const SourceFile& file, SourceReport& report) override {
-    Fingerprint fingerprint;
-    auto opened = OpenByteStream(file.path, &fingerprint);
-    if (!opened) {
-      report.message = opened.error().message;
-      return {};
-    }
-    return Ingest(file,
-                  {opened->bytes.get(), opened->bytes.get(), opened->compression, &fingerprint},
-                  report);
-  }
-
   Status Flush() override { return {}; }
 
  private:

@@ -138,10 +138,16 @@ class Reader {
     return {};
   }
 
-  Status GatherToMark(Kind kind) {
+  // The height of the stack where what ends here began.
+  Result<size_t> TakeMark() {
     if (marks_.empty()) return Invalid("closes what was not opened");
     const size_t mark = marks_.back();
     marks_.pop_back();
+    return mark;
+  }
+
+  Status GatherToMark(Kind kind) {
+    TELLTALE_ASSIGN(const size_t mark, TakeMark());
     return Gather(kind, mark);
   }
 
@@ -160,9 +166,7 @@ class Reader {
   }
 
   Status PutToMark(Kind kind) {
-    if (marks_.empty()) return Invalid("closes what was not opened");
-    const size_t mark = marks_.back();
-    marks_.pop_back();
+    TELLTALE_ASSIGN(const size_t mark, TakeMark());
     return PutInto(kind, mark);
   }
 

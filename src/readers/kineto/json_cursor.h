@@ -16,6 +16,8 @@
 
 namespace telltale::kineto {
 
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 inline bool IsJsonSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 class JsonCursor {

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/slices.h"
+#include "readers/kineto/json_cursor.h"
 #include "readers/kineto/parallel_parser.h"
 #include "readers/kineto/trace_builder.h"
 #include "readers/trace/trace_source.h"
@@ -15,7 +16,7 @@ constexpr size_t kWindowBytes = size_t{256} << 10;  // stays in a core's cache
 
 bool Recognises(std::string_view head, std::string_view) {
   if (head.find("\"traceEvents\"") != std::string_view::npos) return true;
-  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
+  if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
   const size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return false;
   if (head[first] == '[') {
@@ -33,7 +34,6 @@ class KinetoWorker : public SourceWorker {
       : writer_(std::move(writer)), options_(std::move(options)) {}
 
   Status Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) override;
-  Status IngestLarge(const SourceFile& file, SourceReport& report) override;
   Status Flush() override { return {}; }
 
  private:
@@ -115,17 +115,6 @@ Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceR
   }
   return trace::StoreTrace(*writer_, row, built.data, std::move(built.order), built.tolerance_ns,
                            report);
-}
-
-Status KinetoWorker::IngestLarge(const SourceFile& file, SourceReport& report) {
-  Fingerprint fingerprint;
-  auto opened = OpenByteStream(file.path, &fingerprint);
-  if (!opened) {
-    report.message = opened.error().message;
-    return {};
-  }
-  return Ingest(file, {opened->bytes.get(), opened->bytes.get(), opened->compression, &fingerprint},
-                report);
 }
 
 Result<std::unique_ptr<SourceWorker>> MakeWorker(Store& store, const WorkerOptions& options) {

@@ -51,7 +51,6 @@ Status TraceSplitter::ReadMembers() {
   while (place_ == Place::kMembers || place_ == Place::kStart) {
     JsonCursor cursor(std::string_view(buffer_.data() + at_, used_ - at_));
     if (place_ == Place::kStart) {
-      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
       if (used_ < kByteOrderMark.size() && !at_end_) {
         TELLTALE_TRY(ReadMore());
         continue;
