@@ -112,14 +112,15 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
           "there is no store {}; make one with `telltale ingest PATH…`, or name it with --store",
           path);
     }
-    if (lstat(path.c_str(), &status) == 0) {
+    if (lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
       return Fail(
           "store {} is a link to a file that is not there; make that file's folder, or name "
           "the file itself",
           path);
     }
-    // DuckDB would write what is in the old store's log into the new one.
-    if (stat((path + ".wal").c_str(), &status) == 0) {
+    // DuckDB would write what is in the old store's log into the new one. A log whose store is there
+    // now belongs to one that another process has made meanwhile.
+    if (stat((path + ".wal").c_str(), &status) == 0 && stat(path.c_str(), &status) != 0) {
       return Fail(
           "there is no store {0}, but its log {0}.wal is left; put the store back, or remove the "
           "log",
