@@ -1,5 +1,5 @@
--- Schema 4, of profiles: how kernels are launched, said once for all launches that are alike; payloads of ranges; and
--- what programs wrote.
+-- Schema 4, of profiles: how kernels are launched, said once for all launches that are alike; and
+-- payloads of ranges.
 
 CREATE TABLE launch_shape (
   shape UINTEGER,
@@ -30,14 +30,3 @@ CREATE TABLE event_payload (
   event BIGINT,
   json VARCHAR);
 COMMENT ON TABLE event_payload IS 'What a range or mark carries beside its name, as JSON (NVTX payloads, where they were exported)';
-
-CREATE TABLE log_line (
-  source INTEGER,
-  stream VARCHAR,
-  line UINTEGER,
-  trace_process INTEGER,
-  text VARCHAR);
-COMMENT ON TABLE log_line IS 'A line of text that a program wrote';
-COMMENT ON COLUMN log_line.stream IS 'stdout or stderr of trace_process, as the profiler captured it';
-COMMENT ON COLUMN log_line.line IS 'its number in the stream, from 1';
-COMMENT ON COLUMN log_line.trace_process IS 'the process that wrote it; NULL where the profile has no event of it';

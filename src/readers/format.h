@@ -59,7 +59,8 @@ struct OpenedSource {
 struct WorkerOptions {
   uint64_t max_pending_records = uint64_t{1} << 20;  // in memory before they go to the store
   unsigned parsers = 1;                              // threads for one large file
-  std::function<void(uint64_t bytes)> on_progress;   // thread safe
+  int32_t log_zone_seconds = 0;  // east of Greenwich: of times in logs that name no zone
+  std::function<void(uint64_t bytes)> on_progress;  // thread safe
   // Whether a source with this fingerprint is in already (then `other` is its path); thread safe.
   // From this call on the fingerprint counts as being in.
   std::function<bool(const std::string& fingerprint, const std::string& path, std::string& other)>

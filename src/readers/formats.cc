@@ -2,18 +2,31 @@
 #include <array>
 
 #include "base/text.h"
+#include "readers/engine_log/engine_log_format.h"
 #include "readers/flight_recorder/flight_recorder_format.h"
 #include "readers/format.h"
+#include "readers/kernel_log/kernel_log_format.h"
 #include "readers/kineto/kineto_format.h"
 #include "readers/nccl_inspector/inspector_format.h"
+#include "readers/nccl_log/nccl_log_format.h"
 #include "readers/nsight/nsight_format.h"
+#include "readers/otlp/otlp_format.h"
+#include "readers/prometheus/prometheus_format.h"
 
 namespace telltale {
 
 std::span<const Format> Formats() {
-  static const std::array formats = {nccl_inspector::InspectorFormat(), kineto::KinetoFormat(),
+  // Logs come last: what is recognised by a few lines of text must not be anything else. OTLP comes
+  // before the flight recorder, whose keys are common words.
+  static const std::array formats = {nccl_inspector::InspectorFormat(),
+                                     kineto::KinetoFormat(),
                                      nsight::NsightFormat(),
-                                     flight_recorder::FlightRecorderFormat()};
+                                     otlp::OtlpFormat(),
+                                     prometheus::PrometheusFormat(),
+                                     flight_recorder::FlightRecorderFormat(),
+                                     kernel_log::KernelLogFormat(),
+                                     nccl_log::NcclLogFormat(),
+                                     engine_log::EngineLogFormat()};
   return formats;
 }
 

@@ -96,7 +96,8 @@ class Ingester {
 std::string GuessByName(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   const auto ends = [&](std::string_view end) { return name.ends_with(end); };
-  if (ends(".prom")) return "Prometheus text metrics; this version reads Inspector JSON only";
+  if (ends(".prom"))
+    return "Prometheus text metrics of the Inspector; its JSON logs say more and are what is read";
   if (ends(".parquet") || ends(".duckdb") || ends(".csv")) return "a table, not a log";
   return "no known format";
 }
@@ -255,6 +256,7 @@ Result<std::vector<std::unique_ptr<SourceWorker>>> Ingester::MakeWorkers(unsigne
   WorkerOptions worker_options;
   worker_options.max_pending_records = std::max<uint64_t>(options_.pending_records / threads_, 1);
   worker_options.parsers = parsers;
+  worker_options.log_zone_seconds = options_.log_zone_seconds;
   worker_options.on_progress = [this](uint64_t bytes) { Progress(bytes); };
   worker_options.is_copy = [this](const std::string& fingerprint, const std::string& path,
                                   std::string& other) { return IsCopy(fingerprint, path, other); };

@@ -15,6 +15,8 @@ struct IngestOptions {
   std::vector<std::string> paths;  // files, folders (recursive) or "-" for standard input
   std::string run;                 // name of the run; empty: one run for each folder
   unsigned threads = 0;            // 0: as many as there are cores
+  // East of Greenwich: of times in logs that name no zone.
+  int32_t log_zone_seconds = 0;
   // Plain files from this size on are read by all threads together.
   uint64_t large_file_bytes = uint64_t{256} << 20;
   // Records in memory over all threads, before they go to the store (about 24 bytes each).

@@ -1,8 +1,20 @@
 #include "readers/source_writer.h"
 
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
 #include "store/bulk_insert.h"
 
 namespace telltale {
+
+std::optional<int64_t> FileTimeNs(const std::string& path) {
+  using namespace std::chrono;
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(path, error);
+  if (error) return std::nullopt;
+  return duration_cast<nanoseconds>(file_clock::to_sys(written).time_since_epoch()).count();
+}
 
 Status WriteSource(Connection& connection, int64_t source, const SourceRow& row,
                    const SourceCounts& counts, const std::vector<SourceLoss>& losses) {

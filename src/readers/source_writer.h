@@ -3,6 +3,7 @@
 // The rows that every source has: itself, and what is missing of it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct SourceCounts {
 
 // NULL where there is none.
 inline Cell TextOrNull(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+
+// When a file was last written, nanoseconds since 1970; none for standard input.
+std::optional<int64_t> FileTimeNs(const std::string& path);
 
 // In the transaction that is open on the connection.
 Status WriteSource(Connection& connection, int64_t source, const SourceRow& row,

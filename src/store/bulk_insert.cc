@@ -2,6 +2,8 @@
 
 #include <array>
 #include <atomic>
+#include <string_view>
+#include <vector>
 
 #include "store/duckdb_type.h"
 
@@ -16,6 +18,16 @@ struct BulkInsert::State {
   // As Fill; a thread keeps the rows that it is to write in its range.
   std::function<size_t(Range& range, std::span<void* const> columns, size_t capacity)> fill;
 };
+
+namespace {
+
+void AssignTexts(duckdb_vector vector, std::span<const std::string_view> texts) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    duckdb_vector_assign_string_element_len(vector, i, texts[i].data(), texts[i].size());
+  }
+}
+
+}  // namespace
 
 BulkInsert::BulkInsert(std::unique_ptr<State> state) : state_(std::move(state)) {}
 BulkInsert::~BulkInsert() = default;
@@ -53,12 +65,24 @@ Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, s
         const auto& bound = *static_cast<const State*>(duckdb_function_get_extra_info(info));
         constexpr size_t kMaxColumns = 16;
         std::array<void*, kMaxColumns> data{};
+        std::array<std::vector<std::string_view>, kMaxColumns> texts;
         for (size_t i = 0; i < bound.columns.size(); ++i) {
-          data[i] = duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, i));
+          if (bound.columns[i] == ColumnType::kText) {
+            texts[i].resize(duckdb_vector_size());
+            data[i] = texts[i].data();
+          } else {
+            data[i] = duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, i));
+          }
         }
         const std::span<void* const> used(data.data(), bound.columns.size());
         Range& range = *static_cast<Range*>(duckdb_function_get_local_init_data(info));
-        duckdb_data_chunk_set_size(chunk, bound.fill(range, used, duckdb_vector_size()));
+        const size_t rows = bound.fill(range, used, duckdb_vector_size());
+        for (size_t i = 0; i < bound.columns.size(); ++i) {
+          if (bound.columns[i] == ColumnType::kText) {
+            AssignTexts(duckdb_data_chunk_get_vector(chunk, i), {texts[i].data(), rows});
+          }
+        }
+        duckdb_data_chunk_set_size(chunk, rows);
       });
   const duckdb_state registered = duckdb_register_table_function(connection.handle(), function);
   duckdb_destroy_table_function(&function);

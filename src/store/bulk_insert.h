@@ -18,7 +18,8 @@ struct _duckdb_appender;
 
 namespace telltale {
 
-enum class ColumnType { kUInt32, kInt64, kUInt64, kDouble };
+// Text is put as std::string_view, which must be UTF-8 and stay until Fill is called again.
+enum class ColumnType { kUInt32, kInt64, kUInt64, kDouble, kText };
 
 class BulkInsert {
  public:

@@ -16,6 +16,8 @@ inline duckdb_type DuckDbType(ColumnType type) {
       return DUCKDB_TYPE_BIGINT;
     case ColumnType::kDouble:
       return DUCKDB_TYPE_DOUBLE;
+    case ColumnType::kText:
+      return DUCKDB_TYPE_VARCHAR;
     case ColumnType::kUInt64:
       break;
   }

@@ -118,8 +118,8 @@ Result<std::unique_ptr<Store>> Store::Open(const std::string& path, const StoreO
           "the file itself",
           path);
     }
-    // DuckDB would write what is in the old store's log into the new one. A log whose store is there
-    // now belongs to one that another process has made meanwhile.
+    // DuckDB would write what is in the old store's log into the new one. A log whose store is
+    // there now belongs to one that another process has made meanwhile.
     if (stat((path + ".wal").c_str(), &status) == 0 && stat(path.c_str(), &status) != 0) {
       return Fail(
           "there is no store {0}, but its log {0}.wal is left; put the store back, or remove the "
@@ -186,7 +186,14 @@ Status Store::FindNextIds() {
       {"trace_process", "trace_process"},
       {"track", "track"},
       {"name", "event_name"},
-      {"shape", "launch_shape"}};
+      {"shape", "launch_shape"},
+      {"log_process", "log_process"},
+      {"location", "log_location"},
+      {"template", "log_template"},
+      {"log_event", "log_event"},
+      {"series", "metric_series"},
+      {"step", "step"},
+      {"request", "request"}};
   std::string sql = "SELECT ";
   for (const auto& [column, table] : kIds) {
     sql += fmt::format("(SELECT coalesce(max({}) + 1, 0) FROM {})::BIGINT, ", column, table);

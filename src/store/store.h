@@ -11,7 +11,7 @@
 
 namespace telltale {
 
-constexpr int kSchemaVersion = 5;
+constexpr int kSchemaVersion = 6;
 
 struct StoreOptions {
   Access access = Access::kReadOnly;
@@ -43,6 +43,13 @@ class Store {
     kTrack,
     kEventName,
     kLaunchShape,
+    kLogProcess,
+    kLogLocation,
+    kLogTemplate,
+    kLogEvent,
+    kMetricSeries,
+    kStep,
+    kRequest,
     kDimensions
   };
   int64_t NextId(Dimension dimension) { return next_id_[dimension]++; }

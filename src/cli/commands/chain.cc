@@ -1,7 +1,9 @@
 // `telltale chain`: the call chain of a step as a tree.
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <stdexcept>
 
 #include "base/json_text.h"
 #include "cli/commands/list.h"
@@ -9,6 +11,7 @@
 #include "cli/store_access.h"
 #include "evidence/chain.h"
 #include "evidence/steps.h"
+#include "store/query.h"
 
 namespace telltale::cli {
 namespace {
@@ -19,6 +22,7 @@ using evidence::kNone;
 using evidence::TraceEvents;
 
 struct ChainCommand {
+  std::string request;
   std::string run;
   std::optional<int64_t> rank;
   std::optional<size_t> step;
@@ -26,6 +30,7 @@ struct ChainCommand {
   size_t depth = 0;
   double min_us = 0;
   std::vector<std::string> kinds;
+  size_t top = 4;
 };
 
 constexpr size_t kBarWidth = 32;
@@ -96,6 +101,53 @@ uint32_t ChosenRoot(const TraceEvents& events, const ChainCommand& options,
                           steps.size() - 1));
   }
   return steps[*options.step];
+}
+
+// Steps that worked for the request, by time; `notes` says of each how that is known.
+std::vector<uint32_t> StepsOfRequest(Connection& connection, const TraceEvents& events,
+                                     const ChainCommand& options, std::vector<std::string>& notes) {
+  const auto or_null = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
+  const std::array<Cell, 3> parameters = {or_null(options.run), Cell(options.request),
+                                          options.rank ? Cell(*options.rank) : Cell()};
+  const Table table =
+      ValueOrThrow(connection.Query(ValueOrThrow(QueryText("requests/steps")), parameters));
+  const auto column = [&](std::string_view name) {
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (table.columns[i].name == name) return i;
+    }
+    throw std::logic_error("a column of requests/steps is missing");
+  };
+  std::vector<uint32_t> steps;
+  bool any_possible = false;
+  for (const std::vector<Cell>& row : table.rows) {
+    const std::string basis = CellText(row[column("basis")]);
+    const auto* const event = std::get_if<int64_t>(&row[column("event")]);
+    if (event == nullptr) continue;
+    if (basis == "window") {
+      any_possible = true;
+      continue;
+    }
+    const auto at = std::lower_bound(events.id.begin(), events.id.end(), *event);
+    if (at == events.id.end() || *at != *event) continue;
+    steps.push_back(static_cast<uint32_t>(at - events.id.begin()));
+    notes.push_back(fmt::format("step {} rank {}, {} of {} requests, basis {}",
+                                CellText(row[column("step")]), CellText(row[column("rank")]),
+                                CellText(row[column("phase")]), CellText(row[column("requests")]),
+                                basis));
+  }
+  if (steps.empty()) {
+    const std::string request = Visible(options.request);
+    if (!any_possible) {
+      throw CommandFailure(fmt::format(
+          "no step of a profile is known to be of request {}; `telltale requests` lists requests",
+          request));
+    }
+    throw CommandFailure(fmt::format(
+        "no step is certain to be of request {0}; `telltale steps {0}` lists those that "
+        "may be, and `telltale chain --event` shows one",
+        request));
+  }
+  return steps;
 }
 
 void PrintTree(const TraceEvents& events, const evidence::CallTimes& times, const Chain& chain,
@@ -199,16 +251,79 @@ void PrintRows(const TraceEvents& events, const evidence::CallTimes& times, cons
   PrintTable(table, global, "chain/1", "nodes");
 }
 
-void RunChain(const ChainCommand& options, const GlobalOptions& global) {
-  const OpenStore opened = OpenForReading(global);
-  const TraceEvents events =
-      ValueOrThrow(evidence::LoadTraceEvents(*opened.connection, {options.run, options.rank}));
-  const std::vector<uint32_t> steps = evidence::FindSteps(events);
-  if (!options.step && !options.event) return ListSteps(events, steps, global);
+evidence::ChainOptions ChainOptionsOf(const ChainCommand& options) {
   evidence::ChainOptions chain_options;
   chain_options.most_depth = options.depth;
   chain_options.least_ns = static_cast<int64_t>(options.min_us * 1000);
   for (const std::string& kind : options.kinds) chain_options.kinds.insert(KindOf(kind));
+  return chain_options;
+}
+
+void TellHidden(uint64_t hidden, const GlobalOptions& global) {
+  if (hidden == 0 || global.quiet) return;
+  (void)std::fflush(stdout);
+  fmt::print(stderr, "{} events are not shown (--depth, --min-us, --kinds)\n", hidden);
+}
+
+// `more` behind `chain`, as one answer.
+void Append(Chain& chain, const Chain& more) {
+  const auto first = static_cast<uint32_t>(chain.nodes.size());
+  for (ChainNode node : more.nodes) {
+    if (node.parent != kNone) node.parent += first;
+    chain.nodes.push_back(node);
+  }
+  chain.unattached.insert(chain.unattached.end(), more.unattached.begin(), more.unattached.end());
+  chain.hidden += more.hidden;
+}
+
+void RunChainOfRequest(Connection& connection, const TraceEvents& events,
+                       const ChainCommand& options, const GlobalOptions& global) {
+  std::vector<std::string> notes;
+  std::vector<uint32_t> steps = StepsOfRequest(connection, events, options, notes);
+  if (options.step) {
+    if (*options.step >= steps.size()) {
+      throw CommandFailure(
+          fmt::format("request {} has steps 0 to {}", Visible(options.request), steps.size() - 1));
+    }
+    steps = {steps[*options.step]};
+    notes = {notes[*options.step]};
+  }
+  const size_t all = steps.size();
+  if (options.top > 0 && steps.size() > options.top) steps.resize(options.top);
+  const evidence::ChainOptions chain_options = ChainOptionsOf(options);
+  const evidence::CallTimes times = evidence::TimesOf(events);
+  const evidence::CallTree tree = evidence::TreeOf(events);
+  Chain whole;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Chain chain = evidence::ChainOf(events, tree, times, steps[i], chain_options);
+    if (global.format == Format::kTable) {
+      fmt::print("{}{}\n", i > 0 ? "\n" : "", notes[i]);
+      PrintTree(events, times, chain, steps[i]);
+    }
+    Append(whole, chain);
+  }
+  if (global.format == Format::kJson) {
+    PrintJson(events, times, whole);
+  } else if (global.format != Format::kTable) {
+    PrintRows(events, times, whole, global);
+  }
+  TellHidden(global.format == Format::kTable ? whole.hidden : 0, global);
+  if (steps.size() < all && !global.quiet) {
+    (void)std::fflush(stdout);
+    fmt::print(stderr, "{} of {} steps; --top 0 shows all, --step N one of them\n", steps.size(),
+               all);
+  }
+}
+
+void RunChain(const ChainCommand& options, const GlobalOptions& global) {
+  const OpenStore opened = OpenForReading(global);
+  const TraceEvents events =
+      ValueOrThrow(evidence::LoadTraceEvents(*opened.connection, {options.run, options.rank}));
+  if (!options.request.empty())
+    return RunChainOfRequest(*opened.connection, events, options, global);
+  const std::vector<uint32_t> steps = evidence::FindSteps(events);
+  if (!options.step && !options.event) return ListSteps(events, steps, global);
+  const evidence::ChainOptions chain_options = ChainOptionsOf(options);
   const uint32_t root = ChosenRoot(events, options, steps);
   const evidence::CallTimes times = evidence::TimesOf(events);
   const Chain chain =
@@ -216,25 +331,27 @@ void RunChain(const ChainCommand& options, const GlobalOptions& global) {
   if (global.format == Format::kJson) return PrintJson(events, times, chain);
   if (global.format != Format::kTable) return PrintRows(events, times, chain, global);
   PrintTree(events, times, chain, root);
-  if (chain.hidden > 0 && !global.quiet) {
-    (void)std::fflush(stdout);
-    fmt::print(stderr, "{} events are not shown (--depth, --min-us, --kinds)\n", chain.hidden);
-  }
+  TellHidden(chain.hidden, global);
 }
 
 }  // namespace
 
 void AddChainCommand(CLI::App& app, GlobalOptions& global) {
   auto options = std::make_shared<ChainCommand>();
-  CLI::App* command = app.add_subcommand(
-      "chain", "the call chain of a step: operators, calls, GPU work (no step: list the steps)");
+  CLI::App* command = app.add_subcommand("chain",
+                                         "the call chain of a step or a request: operators, calls, "
+                                         "GPU work (neither: list the steps)");
   command->footer(
       "\nUnder the step's range lie the host events in it, and under each call the GPU work that "
       "it "
       "launched,\nalso where that ran later. Work without a known launch stands under \"not "
       "attached\".\n\nExamples:\n  telltale chain\n  telltale chain --step 0 --depth 4 --min-us "
-      "100\n  telltale chain --step 2 --rank 0 --kinds operator,kernel\n  telltale --json chain "
+      "100\n  telltale chain --step 2 --rank 0 --kinds operator,kernel\n  telltale chain "
+      "cmpl-8001a336 --rank 0 --depth 3\n  telltale --json chain "
       "--step 0");
+  command->add_option("REQUEST", options->request,
+                      "id of a request, or how it begins: the chains of the steps that served it");
+  command->add_option("--top", options->top, "of a request, so many steps (4); 0 for all");
   command
       ->add_option(
           "--step", options->step,

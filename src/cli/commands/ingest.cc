@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <limits>
 #include <mutex>
+#include <optional>
+#include <string_view>
 
 #include "base/json_text.h"
 #include "base/text.h"
@@ -14,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/store_access.h"
 #include "collectives/kept_answers.h"
+#include "evidence/link_requests.h"
 #include "readers/ingest.h"
 
 namespace telltale::cli {
@@ -27,6 +30,7 @@ its earlier rows. Each source is wholly in or wholly out, whatever happens.
 Examples:
   telltale ingest nccl-inspector-4711/
   telltale ingest --run monday node1/ node2/ node3/      folders of one job, copied from its hosts
+  telltale ingest --log-zone +02:00 vllm.log traces/ spans.jsonl dmesg.txt
   zcat logs.gz | telltale --store job.duckdb ingest -
   telltale --json ingest logs/ | jq '.sources[] | select(.losses != [])')";
 
@@ -37,7 +41,23 @@ struct IngestCommand {
   std::vector<std::string> paths;
   std::string run;
   unsigned threads = 0;
+  std::string log_zone = "+00:00";
 };
+
+// "+02:00", "-0530", "UTC", as seconds east of Greenwich.
+std::optional<int32_t> ZoneSeconds(std::string_view zone) {
+  if (zone == "UTC" || zone == "Z") return 0;
+  if (zone.size() < 5 || (zone[0] != '+' && zone[0] != '-')) return std::nullopt;
+  const auto hours = NumberOf<int32_t>(zone.substr(1, 2));
+  const auto minutes = NumberOf<int32_t>(zone.substr(zone[3] == ':' ? 4 : 3));
+  if (!hours || !minutes || *hours > 15 || *minutes < 0 || *minutes > 59) return std::nullopt;
+  return (zone[0] == '-' ? -1 : 1) * (*hours * 60 + *minutes) * 60;
+}
+
+std::string CheckZone(const std::string& zone) {
+  if (ZoneSeconds(zone)) return {};
+  return "a zone is written +02:00, -05:30 or UTC";
+}
 
 const char* StatusName(SourceStatus status) {
   switch (status) {
@@ -160,6 +180,7 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
   options.paths = command.paths;
   options.run = command.run;
   options.threads = command.threads;
+  options.log_zone_seconds = ZoneSeconds(command.log_zone).value_or(0);
   IngestReport report;
   {
     ProgressLine line(global.ShowProgress());
@@ -175,6 +196,11 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
           100.0 * static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(total, 1))));
     };
     report = ValueOrThrow(Ingest(*store, options));
+    // The sources are in the store; the same command once more joins what could not be joined now.
+    if (const Status linked = evidence::LinkRequests(*store); !linked) {
+      fmt::print(stderr, "telltale: steps and requests could not be related: {}\n",
+                 Visible(linked.error().message));
+    }
     // The sources are in the store; without kept answers its questions only take longer.
     if (const Status kept = collectives::KeepAnswers(*store); !kept) {
       fmt::print(stderr, "telltale: answers could not be kept: {}\n",
@@ -218,6 +244,10 @@ void AddIngestCommand(CLI::App& app, GlobalOptions& global) {
   command->footer(kExamples);
   command->add_option("PATH", options->paths, "files or folders; - is standard input")->required();
   command->add_option("--run", options->run, "name of the run (default: one run for each folder)");
+  command
+      ->add_option("--log-zone", options->log_zone,
+                   "zone of times in logs that name none, such as +02:00 (default: UTC)")
+      ->check(CheckZone);
   command->add_option("--threads", options->threads, "threads to use (default: one for each core)");
   command->callback([options, &global] { RunIngest(*options, global); });
 }

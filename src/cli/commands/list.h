@@ -13,6 +13,9 @@ void AddCollectivesCommand(CLI::App& app, GlobalOptions& global);
 void AddChainCommand(CLI::App& app, GlobalOptions& global);
 // kernels, ops, gaps, overlap
 void AddTraceCommands(CLI::App& app, GlobalOptions& global);
+// requests, steps, logs, clocks
+void AddRequestCommands(CLI::App& app, GlobalOptions& global);
+void AddEventsCommand(CLI::App& app, GlobalOptions& global);
 void AddRanksCommand(CLI::App& app, GlobalOptions& global);
 void AddCompareCommand(CLI::App& app, GlobalOptions& global);
 void AddSqlCommand(CLI::App& app, GlobalOptions& global);
@@ -21,9 +24,10 @@ void AddSimulateCommand(CLI::App& app, GlobalOptions& global);
 void AddDoctorCommand(CLI::App& app, GlobalOptions& global);
 
 inline constexpr void (*kCommands[])(CLI::App&, GlobalOptions&) = {
-    AddIngestCommand, AddSourcesCommand, AddLossesCommand,   AddCollectivesCommand,
-    AddChainCommand,  AddTraceCommands,  AddRanksCommand,    AddCompareCommand,
-    AddSqlCommand,    AddExportCommand,  AddSimulateCommand, AddDoctorCommand,
+    AddIngestCommand,   AddSourcesCommand, AddLossesCommand, AddCollectivesCommand,
+    AddRequestCommands, AddChainCommand,   AddTraceCommands, AddEventsCommand,
+    AddRanksCommand,    AddCompareCommand, AddSqlCommand,    AddExportCommand,
+    AddSimulateCommand, AddDoctorCommand,
 };
 
 }  // namespace telltale::cli

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands/list.h"
+#include "cli/commands/simulate_inference.h"
 #include "cli/output.h"
 #include "simulate/profile.h"
 #include "simulate/training.h"
@@ -237,6 +238,7 @@ void AddSimulateCommand(CLI::App& app, GlobalOptions& global) {
       ->transform(CLI::AsSizeValue(true));
   profile->add_option("--seed", profile_request->options.seed, "of the random numbers");
   profile->callback([profile_request, &global] { RunProfile(*profile_request, global); });
+  AddInferenceSimulation(*simulate, global);
 }
 
 }  // namespace telltale::cli

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/interner.h"
 #include "readers/kineto/event_fields.h"
-#include "readers/trace/interner.h"
 #include "readers/trace/trace_data.h"
 
 namespace telltale::kineto {
@@ -65,7 +65,7 @@ struct LossCount {
 
 // What one parser has read. Numbers of names and tracks, and event indexes, are of this part.
 struct TracePart : trace::TraceRows {
-  trace::Interner names;
+  Interner names;
   std::vector<TrackKey> tracks;
   std::vector<uint64_t> track_events;  // by track
   std::vector<uint64_t> track_work;    // of them: of a known category

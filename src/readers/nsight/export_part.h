@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/interner.h"
 #include "readers/nsight/sqlite_file.h"
-#include "readers/trace/interner.h"
 #include "readers/trace/trace_data.h"
 
 namespace telltale::nsight {
@@ -44,7 +44,7 @@ struct ExportPart : trace::TraceRows {
     uint64_t count = 0;
     uint64_t first_position = 0;
   };
-  trace::Interner names;
+  Interner names;
   std::vector<TrackKey> tracks;
   std::vector<std::pair<uint32_t, std::string>> track_names;
   std::map<DomainKey, std::string> domains;

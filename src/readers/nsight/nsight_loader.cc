@@ -319,7 +319,7 @@ class Loader {
   std::vector<ExportPart> parts_;  // by reading
   std::set<std::string> read_tables_;
   TraceData data_;
-  trace::Interner names_;
+  Interner names_;
   std::map<TrackKey, uint32_t> tracks_;
   std::map<uint64_t, uint32_t> processes_;
   std::map<std::pair<std::string, std::string>, ExportPart::LossCount> losses_;

@@ -284,11 +284,12 @@ TEST_F(Nsight, WhatProcessesWroteAreLines) {
              "(16777216, 103, "
              "104), (33554432, 102, 101);");
   EXPECT_EQ(report.records, 1U);
-  EXPECT_EQ(store_.Rows(
-                "SELECT l.stream, l.line, p.pid, l.text FROM log_line l LEFT JOIN trace_process p "
-                "USING (trace_process) ORDER BY 3 NULLS LAST, 1, 2"),
-            (Strings{"stdout|1|1|one", "stdout|2|1|two", "stdout|3|1|", "stdout|4|1|four",
-                     "stderr|1|-|one", "stderr|2|-|two", "stderr|3|-|", "stderr|4|-|four"}));
+  EXPECT_EQ(
+      store_.Rows("SELECT p.stream, l.line, t.pid, l.text FROM log_line l JOIN log_process p USING "
+                  "(log_process) LEFT JOIN trace_process t USING (trace_process) "
+                  "ORDER BY 3 NULLS LAST, 1, 2"),
+      (Strings{"stdout|1|1|one", "stdout|2|1|two", "stdout|3|1|", "stdout|4|1|four",
+               "stderr|1|-|one", "stderr|2|-|two", "stderr|3|-|", "stderr|4|-|four"}));
   EXPECT_EQ(store_.Lost("output_without_text"), 1);
 }
 

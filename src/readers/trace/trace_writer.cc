@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -222,17 +223,36 @@ Status TraceWriter::WriteDimensions(const SourceRow& row, const TraceData& data,
                                Cell(ids.source), data.names[i]}));
   }
   TELLTALE_TRY(names.Close());
-  LazyAppender lines(*connection_, "log_line");
-  for (const OutputLine& line : data.output) {
-    TELLTALE_TRY(lines.Append({Cell(ids.source), Cell(line.stream), Unsigned(line.line),
-                               line.process ? Cell(ids.processes[*line.process]) : Cell(),
-                               Cell(line.text)}));
-  }
-  TELLTALE_TRY(lines.Close());
+  TELLTALE_TRY(WriteOutput(data, ids));
   SourceRow source = row;
   source.format_version = data.format_version;
   return WriteSource(*connection_, ids.source, source,
                      {data.records, data.records - data.LostRecords()}, data.losses);
+}
+
+// Lines that processes wrote, each stream of a process as one that writes to a log.
+Status TraceWriter::WriteOutput(const TraceData& data, const Ids& ids) {
+  constexpr int64_t kNone = 0xFFFFFFFF;
+  std::map<std::pair<std::string, std::optional<uint32_t>>, int64_t> writers;
+  LazyAppender processes(*connection_, "log_process");
+  LazyAppender lines(*connection_, "log_line");
+  for (const OutputLine& line : data.output) {
+    const auto [writer, is_new] = writers.try_emplace({line.stream, line.process}, 0);
+    if (is_new) {
+      writer->second = store_.NextId(Store::kLogProcess);
+      const Process* const process = line.process ? &data.processes[*line.process] : nullptr;
+      TELLTALE_TRY(processes.Append(
+          {Cell(writer->second), Cell(ids.source),
+           process != nullptr ? TextOrNull(process->name) : Cell(), TextOrNull(data.host),
+           process != nullptr ? ToCell(process->pid) : Cell(), ToCell(data.rank), Cell(),
+           Cell(line.stream), process != nullptr ? Cell(ids.processes[*line.process]) : Cell()}));
+    }
+    TELLTALE_TRY(lines.Append({Cell(ids.source), Unsigned(line.line), Unsigned(line.line),
+                               Cell(int64_t{-1}), Cell(int64_t{0}), Cell(int64_t{0}),
+                               Cell(writer->second), Cell(kNone), Cell(kNone), Cell(line.text)}));
+  }
+  TELLTALE_TRY(processes.Close());
+  return lines.Close();
 }
 
 Status TraceWriter::RemoveReplaced(int64_t source) {
@@ -248,8 +268,8 @@ Status TraceWriter::RemoveReplaced(int64_t source) {
                     table),
         parameters));
   }
-  for (const char* table : {"track", "event_name", "launch_shape", "log_line", "trace_process",
-                            "ingest_loss", "source"}) {
+  for (const char* table : {"track", "event_name", "launch_shape", "log_line", "log_process",
+                            "trace_process", "ingest_loss", "source"}) {
     TELLTALE_TRY(
         connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
   }

@@ -28,6 +28,7 @@ class TraceWriter {
   Status WriteEvents(const TraceData& data, const CallChain& chain, const Ids& ids);
   Status WriteLaunches(const TraceData& data, const Ids& ids);
   Status WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids);
+  Status WriteOutput(const TraceData& data, const Ids& ids);
   Status RemoveReplaced(int64_t source);
 
   Store& store_;

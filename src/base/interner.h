@@ -12,7 +12,7 @@
 
 #include <xxhash.h>
 
-namespace telltale::trace {
+namespace telltale {
 
 class Interner {
  public:
@@ -35,4 +35,4 @@ class Interner {
   std::unordered_map<std::string_view, uint32_t, Hash> numbers_;
 };
 
-}  // namespace telltale::trace
+}  // namespace telltale

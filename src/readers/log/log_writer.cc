@@ -1,0 +1,143 @@
+#include "readers/log/log_writer.h"
+
+#include <array>
+
+#include "base/json_text.h"
+#include "readers/source_writer.h"
+
+namespace telltale::log {
+namespace {
+
+Cell NumberOrNull(int64_t number) { return number < 0 ? Cell() : Cell(number); }
+
+}  // namespace
+
+Result<std::unique_ptr<LogWriter>> LogWriter::Create(Store& store) {
+  TELLTALE_ASSIGN(auto connection, store.Connect());
+  std::unique_ptr<LogWriter> writer(new LogWriter(store, std::move(connection)));
+  static constexpr auto kNumber = ColumnType::kUInt32;
+  static constexpr std::array kColumns = {kNumber, kNumber,          kNumber, ColumnType::kInt64,
+                                          kNumber, kNumber,          kNumber, kNumber,
+                                          kNumber, ColumnType::kText};
+  TELLTALE_ASSIGN(writer->lines_, BulkInsert::Create(*writer->connection_, "log_line", kColumns));
+  return writer;
+}
+
+void LogWriter::Begin(int64_t source) {
+  source_ = source;
+  processes_.Clear();
+  locations_.Clear();
+  templates_.Clear();
+  series_.clear();
+  new_series_.clear();
+}
+
+Status LogWriter::Write(const LogRows& rows) {
+  TELLTALE_TRY(WriteLines(rows));
+  TELLTALE_TRY(WriteEvents(rows));
+  return WriteValues(rows);
+}
+
+Status LogWriter::WriteLines(const LogRows& rows) {
+  const auto put = [&](size_t row, std::span<void* const> columns, size_t at) {
+    const auto number = [&](size_t column, int64_t value) {
+      static_cast<uint32_t*>(columns[column])[at] = static_cast<uint32_t>(value);
+    };
+    number(0, source_);
+    number(1, rows.line[row]);
+    number(2, rows.head[row]);
+    static_cast<int64_t*>(columns[3])[at] = rows.time_ns[row];
+    number(4, static_cast<int64_t>(rows.basis[row]));
+    number(5, static_cast<int64_t>(rows.level[row]));
+    number(6, processes_.Of(store_, rows.process[row]));
+    number(7, locations_.Of(store_, rows.location[row]));
+    number(8, templates_.Of(store_, rows.templates[row]));
+    static_cast<std::string_view*>(columns[9])[at] = rows.Text(row);
+  };
+  return lines_->InsertRows(rows.size(), put);
+}
+
+Status LogWriter::WriteEvents(const LogRows& rows) {
+  LazyAppender events(*connection_, "log_event");
+  for (const LogEvent& event : rows.observed.events) {
+    TELLTALE_TRY(
+        events.Append({Cell(store_.NextId(Store::kLogEvent)), Cell(source_),
+                       Cell(int64_t{event.line}), Cell(std::string(event.kind)),
+                       Cell(std::string(SeverityName(event.severity))), NumberOrNull(event.rank),
+                       NumberOrNull(event.pid), TextOrNull(event.gpu), Cell(event.fields)}));
+  }
+  return events.Close();
+}
+
+Status LogWriter::WriteValues(const LogRows& rows) {
+  LazyAppender samples(*connection_, "metric_sample");
+  for (const LogValue& value : rows.observed.values) {
+    const auto [series, is_new] =
+        series_.try_emplace(std::to_string(value.process) + ':' + value.name, 0);
+    if (is_new) {
+      series->second = store_.NextId(Store::kMetricSeries);
+      new_series_.emplace_back(series->second, value);
+    }
+    TELLTALE_TRY(samples.Append({Cell(series->second), NumberOrNull(value.time_ns),
+                                 Cell(value.value), Cell(int64_t{value.line})}));
+  }
+  return samples.Close();
+}
+
+Status LogWriter::Finish(const LogBuilder& builder) {
+  LazyAppender processes(*connection_, "log_process");
+  for (uint32_t i = 0; i < builder.processes().size(); ++i) {
+    const LogProcess& process = builder.processes()[i];
+    TELLTALE_TRY(
+        processes.Append({Cell(processes_.Of(store_, i)), Cell(source_), TextOrNull(process.name),
+                          TextOrNull(process.host), NumberOrNull(process.pid),
+                          NumberOrNull(process.rank), TextOrNull(process.roles), Cell(), Cell()}));
+  }
+  TELLTALE_TRY(processes.Close());
+  LazyAppender locations(*connection_, "log_location");
+  uint32_t number = 0;
+  for (const std::string& text : builder.locations().texts()) {
+    TELLTALE_TRY(
+        locations.Append({Cell(locations_.Of(store_, number++)), Cell(source_), Cell(text)}));
+  }
+  TELLTALE_TRY(locations.Close());
+  LazyAppender templates(*connection_, "log_template");
+  for (uint32_t i = 0; i < builder.templates().size(); ++i) {
+    TELLTALE_TRY(templates.Append({Cell(templates_.Of(store_, i)), Cell(source_),
+                                   Cell(builder.templates().Text(i)),
+                                   Cell(builder.templates().lines(i)), Cell()}));
+  }
+  TELLTALE_TRY(templates.Close());
+  LazyAppender series(*connection_, "metric_series");
+  for (const auto& [id, value] : new_series_) {
+    const LogProcess& process = builder.processes()[value.process];
+    std::string labels;
+    for (const auto& [name, text] :
+         {std::pair<const char*, std::string>("process", process.name),
+          {"roles", process.roles},
+          {"rank", process.rank < 0 ? "" : std::to_string(process.rank)}}) {
+      if (text.empty()) continue;
+      labels += (labels.empty() ? "{" : ",") + JsonString(name) + ":" + JsonString(text);
+    }
+    TELLTALE_TRY(series.Append({Cell(id), Cell(source_), Cell(value.name), Cell("gauge"), Cell(),
+                                TextOrNull(process.host), Cell(), Cell(), Cell(),
+                                Cell(labels.empty() ? "{}" : labels + "}")}));
+  }
+  return series.Close();
+}
+
+Status LogWriter::Remove(int64_t source) {
+  const std::array<Cell, 1> parameters = {Cell(source)};
+  TELLTALE_TRY(
+      connection_->Run("DELETE FROM metric_sample WHERE series IN (SELECT series FROM "
+                       "metric_series WHERE source = $1)",
+                       parameters));
+  for (const char* table : {"log_line", "log_event", "log_process", "log_location", "log_template",
+                            "metric_series", "ingest_loss", "source"}) {
+    TELLTALE_TRY(
+        connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
+  }
+  return {};
+}
+
+}  // namespace telltale::log

@@ -1,0 +1,57 @@
+#include "readers/log/message_lines.h"
+
+namespace telltale::log {
+namespace {
+
+bool IsIndented(std::string_view text) {
+  return text.empty() || text.front() == ' ' || text.front() == '\t';
+}
+
+bool BeginsTraceback(std::string_view text) {
+  return text.starts_with("Traceback (most recent call last)") ||
+         text.ends_with("(most recent call first):");
+}
+
+// What Python writes between the tracebacks of errors that follow from each other.
+bool JoinsTracebacks(std::string_view text) {
+  return text.starts_with("During handling of the above exception") ||
+         text.starts_with("The above exception was the direct cause");
+}
+
+}  // namespace
+
+uint32_t MessageLines::HeadOf(uint32_t line, uint32_t process, const LinePrefix& prefix,
+                              std::string_view text) {
+  const auto [place, is_first] = last_.try_emplace(process);
+  Message& message = place->second;
+  const bool begins = prefix.BeginsMessage();
+  // A line without a prefix does not say who wrote it either.
+  if (unmarked_goes_on_ && !begins && head_ > 0) return head_;
+  bool goes_on = false;
+  if (!is_first && !begins) {
+    goes_on = IsIndented(text) || message.is_traceback || JoinsTracebacks(text);
+  } else if (!is_first && message.is_marked && !prefix.location.empty() &&
+             prefix.location == message.location && prefix.time.ns == message.time.ns &&
+             prefix.time.kind == message.time.kind) {
+    // One call that wrote several lines, each with the prefix.
+    goes_on =
+        IsIndented(text) || message.is_traceback || BeginsTraceback(text) || JoinsTracebacks(text);
+  }
+  if (goes_on) {
+    // The error itself is the last line, not indented.
+    if (BeginsTraceback(text)) {
+      message.is_traceback = true;
+    } else if (!IsIndented(text)) {
+      message.is_traceback = JoinsTracebacks(text);
+    }
+    return head_ = message.head;
+  }
+  message.head = line;
+  message.is_traceback = BeginsTraceback(text);
+  message.is_marked = begins;
+  message.time = prefix.time;
+  message.location = prefix.location;
+  return head_ = line;
+}
+
+}  // namespace telltale::log
