@@ -4,6 +4,8 @@
 
 #include "evidence/link_requests.h"
 #include "evidence/log_timeline.h"
+#include "readers/log/template_text.h"
+#include "store/text_function.h"
 #include "tests/support/inspector_support.h"
 #include "tests/support/trace_support.h"
 
@@ -122,7 +124,7 @@ TEST_F(LogSamples, CudaOutOfMemoryAndWhoHoldsTheMemory) {
 TEST_F(LogSamples, WatchdogOfOneRank) {
   store_.Ingest({Folder() + "/torchtitan_fsdp_b200_nccl_watchdog_timeout.log"});
   EXPECT_EQ(Events("nccl_watchdog_timeout"),
-            Strings{"1|0|-||ranks 1, 2, 3, 4, 5, 6, 7 wrote no status; those that did are level|"
+            Strings{"1|0|-||only rank 0 wrote a status: who lags behind is not in these logs|"
                     "{\"sequence\":3,\"operation\":\"_ALLGATHER_BASE\",\"elements_in\":97239680,"
                     "\"elements_out\":777917440,\"timeout_ms\":300000,\"ran_ms\":300051}"});
   EXPECT_EQ(Events("rank_failed").size(), 8U);
@@ -131,6 +133,23 @@ TEST_F(LogSamples, WatchdogOfOneRank) {
                         "kind = 'nccl_watchdog_timeout'"),
             "2026-05-20 06:31:05.050097");
   EXPECT_EQ(store_.Lost("year_assumed"), 0);
+}
+
+// What varies in a line is kept, and asked for by its template.
+TEST_F(LogSamples, TemplatesAndParameters) {
+  store_.Ingest({Folder() + "/torchtitan_fsdp_b200_8gpu_ok.log",
+                 Folder() + "/torchtitan_fsdp_b200_nccl_warn.log"},
+                "run");
+  EXPECT_TRUE(
+      RegisterTextFunction(**store_.store().Connect(), "log_parameters", log::TemplateParameters));
+  // The same line of both files has one template.
+  EXPECT_EQ(store_.Rows("SELECT template, count(*), count(DISTINCT source) FROM log_lines "
+                        "WHERE text LIKE 'CUDA memory usage for model%' GROUP BY ALL"),
+            Strings{"CUDA memory usage for model: <*>|2|2"});
+  EXPECT_EQ(store_.Rows("SELECT log_parameters(template, text)[1] FROM log_lines "
+                        "WHERE text LIKE 'Training starts at step%' LIMIT 1"),
+            Strings{"1"});
+  EXPECT_EQ(store_.Rows("SELECT log_parameters(NULL, 'x')"), Strings{"-"});
 }
 
 TEST_F(LogSamples, EngineCoreDeath) {

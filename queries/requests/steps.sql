@@ -11,7 +11,7 @@
 --   context_requests, context_tokens, generation_requests, generation_tokens: its batch, as the engine says it
 --   requests, candidates: how many requests are known to be in it, and how many may be
 --   basis, share: of the request asked for: id, exact or window; its part of the step's tokens
---   event: the range of the profile (telltale chain --event); NULL where only a log tells of the step
+--   event: the range of the profile (telltale chain takes it as its event); NULL where only a log tells of the step
 WITH wanted AS (
   SELECT r.request FROM request r JOIN run u ON u.run = r.run
   WHERE $2::VARCHAR IS NOT NULL AND starts_with(r.name, $2) AND ($1::VARCHAR IS NULL OR u.name = $1)),

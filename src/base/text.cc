@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <chrono>
+
 #include <fmt/format.h>
 
 namespace telltale {
@@ -18,6 +20,18 @@ std::string CountText(uint64_t count) {
   std::string digits = std::to_string(count);
   for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
   return digits;
+}
+
+std::string TimeText(int64_t time_ns) {
+  using namespace std::chrono;
+  const sys_time<nanoseconds> time{nanoseconds(time_ns)};
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss<microseconds> clock(floor<microseconds>(time) - day);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:06}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                     clock.subseconds().count());
 }
 
 }  // namespace telltale

@@ -17,6 +17,9 @@ std::string BytesText(double bytes);
 // "6.2 M", "12,288".
 std::string CountText(uint64_t count);
 
+// "2026-05-20 06:31:05.050098" (UTC), of nanoseconds since 1970; microseconds are rounded down.
+std::string TimeText(int64_t time_ns);
+
 // The number that the whole text is, if it is one and fits.
 template <typename Number>
 std::optional<Number> NumberOf(std::string_view text) {

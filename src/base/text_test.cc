@@ -6,6 +6,8 @@ namespace telltale {
 namespace {
 
 TEST(Text, WritesBytesWithTheirUnit) {
+  EXPECT_EQ(TimeText(1779258665050097785), "2026-05-20 06:31:05.050097");
+  EXPECT_EQ(TimeText(-1), "1969-12-31 23:59:59.999999");
   EXPECT_EQ(BytesText(0), "0 bytes");
   EXPECT_EQ(BytesText(480), "480 bytes");
   EXPECT_EQ(BytesText(999), "999 bytes");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json_text.h"
+#include "base/text.h"
 
 namespace telltale::cli {
 namespace {
@@ -156,6 +157,18 @@ std::string Shortened(std::string text, size_t most_bytes) {
   size_t cut = most_bytes - std::min(most_bytes, kEllipsis.size());
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
   return text.substr(0, cut) + std::string(kEllipsis);
+}
+
+void WriteTimes(Table& table, std::initializer_list<std::string_view> columns) {
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    ColumnInfo& column = table.columns[c];
+    if (std::find(columns.begin(), columns.end(), column.name) == columns.end()) continue;
+    if (column.name.ends_with("_ns")) column.name.resize(column.name.size() - 3);
+    column.type = "VARCHAR";
+    for (std::vector<Cell>& row : table.rows) {
+      if (const auto* const time_ns = std::get_if<int64_t>(&row[c])) row[c] = TimeText(*time_ns);
+    }
+  }
 }
 
 void KeepTop(Table& table, size_t top, const GlobalOptions& global) {

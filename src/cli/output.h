@@ -3,6 +3,7 @@
 // Answers in the four formats. Data goes to standard output; everything else to standard error.
 
 #include <cstdio>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,10 @@ std::string Visible(std::string_view text);
 void CutTexts(Table& table, size_t most_bytes);
 // The text, or as much of it as fits, with an ellipsis.
 std::string Shortened(std::string text, size_t most_bytes);
+
+// Columns of times (time_ns, arrival_ns, start_ns … since 1970) as people read them, in UTC: for
+// tables that people read.
+void WriteTimes(Table& table, std::initializer_list<std::string_view> columns);
 
 // Keeps the first `top` rows (0: all), and says on standard error how many there are besides.
 void KeepTop(Table& table, size_t top, const GlobalOptions& global);

@@ -5,6 +5,8 @@
 #include "base/json_text.h"
 #include "cli/output.h"
 #include "collectives/coverage.h"
+#include "readers/log/template_text.h"
+#include "store/text_function.h"
 
 namespace telltale::cli {
 namespace {
@@ -22,6 +24,7 @@ OpenStore OpenForReading(const GlobalOptions& global, bool external_access) {
   OpenStore opened;
   opened.store = ValueOrThrow(Store::Open(global.store, options));
   opened.connection = ValueOrThrow(opened.store->Connect());
+  OkOrThrow(RegisterTextFunction(*opened.connection, "log_parameters", log::TemplateParameters));
   return opened;
 }
 

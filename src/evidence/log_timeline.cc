@@ -127,17 +127,13 @@ Status AddMemoryHolders(Connection& connection, std::vector<TimelineEvent>& even
   return {};
 }
 
-// Ranks of a run as its logs, profiles and dumps name them.
+// Ranks of a run that wrote to its logs: only of these it means something that they wrote no
+// status.
 Result<std::map<std::string, std::vector<int64_t>>> KnownRanks(Connection& connection) {
-  TELLTALE_ASSIGN(
-      const Table table,
-      connection.Query("SELECT DISTINCT u.name, r.rank FROM ("
-                       "SELECT source, rank FROM log_process UNION "
-                       "SELECT source, rank FROM log_event WHERE kind = 'rank_failed' UNION "
-                       "SELECT source, rank FROM trace_process UNION "
-                       "SELECT source, rank FROM flight_dump) r "
-                       "JOIN source f USING (source) JOIN run u ON u.run = f.run "
-                       "WHERE r.rank IS NOT NULL ORDER BY 1, 2"));
+  TELLTALE_ASSIGN(const Table table,
+                  connection.Query("SELECT DISTINCT u.name, r.rank FROM log_process r "
+                                   "JOIN source f USING (source) JOIN run u ON u.run = f.run "
+                                   "WHERE r.rank IS NOT NULL ORDER BY 1, 2"));
   std::map<std::string, std::vector<int64_t>> ranks;
   for (const auto& row : table.rows) ranks[CellText(row[0])].push_back(*IntegerOf(row[1]));
   return ranks;

@@ -20,7 +20,7 @@ struct Laggards {
   std::string reason;
 };
 
-// One group. `ranks`: those of the run that wrote anything, or are known otherwise.
+// One group. `ranks`: those of it whose logs are there.
 Laggards FindLaggards(const std::vector<WatchdogStatus>& statuses,
                       const std::vector<int64_t>& ranks);
 

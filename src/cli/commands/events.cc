@@ -45,7 +45,10 @@ void RunEvents(const EventsCommand& options, const GlobalOptions& global) {
     fmt::print(stderr, "no events: logs of engines, of NCCL or of the kernel tell of them\n");
   }
   KeepTop(table, options.top, global);
-  if (is_table) CutTexts(table, 100);
+  if (is_table) {
+    WriteTimes(table, {"time_ns"});
+    CutTexts(table, 100);
+  }
   PrintTable(table, global, "events/1", "events");
 }
 

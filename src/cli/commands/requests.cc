@@ -74,7 +74,10 @@ void RunRequests(const RequestCommand& options, const GlobalOptions& global) {
   }
   KeepTop(table, options.top, global);
   if (global.format == Format::kJson) return PrintRequestsJson(table);
-  if (global.format == Format::kTable) CutTexts(table, 60);
+  if (global.format == Format::kTable) {
+    WriteTimes(table, {"arrival_ns", "first_token_ns", "end_ns"});
+    CutTexts(table, 60);
+  }
   PrintTable(table, global, "requests/1", "requests");
 }
 
@@ -98,7 +101,10 @@ void RunLogs(const RequestCommand& options, const GlobalOptions& global) {
                                           OrNull(options.step)};
   Table table = Ask(*opened.connection, "requests/logs", parameters);
   KeepTop(table, options.top, global);
-  if (global.format == Format::kTable) CutTexts(table, 160);
+  if (global.format == Format::kTable) {
+    WriteTimes(table, {"time_ns"});
+    CutTexts(table, 160);
+  }
   PrintTable(table, global, "logs/1", "lines");
 }
 

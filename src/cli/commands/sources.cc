@@ -6,8 +6,8 @@
 #include "cli/commands/list.h"
 #include "cli/output.h"
 #include "cli/store_access.h"
+#include "readers/loss_effects.h"
 #include "readers/nccl_inspector/loss_kinds.h"
-#include "readers/trace/loss_effects.h"
 #include "store/query.h"
 
 namespace telltale::cli {
@@ -23,7 +23,7 @@ std::string EffectOf(const std::string& kind) {
   for (const nccl_inspector::LossKind* known : nccl_inspector::AllLossKinds()) {
     if (kind == known->name) return known->effect;
   }
-  return std::string(trace::LossEffect(kind));
+  return std::string(LossEffect(kind));
 }
 
 size_t ColumnOf(const Table& table, std::string_view name) {

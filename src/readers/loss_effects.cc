@@ -1,8 +1,8 @@
-#include "readers/trace/loss_effects.h"
+#include "readers/loss_effects.h"
 
 #include <utility>
 
-namespace telltale::trace {
+namespace telltale {
 
 std::string_view LossEffect(std::string_view kind) {
   static constexpr std::pair<std::string_view, std::string_view> kEffects[] = {
@@ -32,6 +32,34 @@ std::string_view LossEffect(std::string_view kind) {
       {"unfinished_event", "events without an end have no duration and no children"},
       {"graph_without_kernels", "kernels in graphs were not recorded: their times are missing"},
       {"failed_call", "CUDA calls that returned an error"},
+      {"year_assumed", "times without a year may be a whole number of years off"},
+      {"date_assumed", "times without a date may be a whole number of days off"},
+      {"zone_assumed", "times without a zone are off by the zone, if it is not that of --log-zone"},
+      {"time_since_start", "lines that are on no timeline: when the host started is not known"},
+      {"cut_line", "what stands behind the first MiB of a line is missing"},
+      {"not_utf8", "bytes are written as \\xNN; nothing is lost"},
+      {"invalid_line", "lines that are not of the format are left out"},
+      {"invalid_span", "spans without ids or times are left out"},
+      {"invalid_log_record", "log records without content are left out"},
+      {"duplicate_span", "spans that came twice count once"},
+      {"unread_metrics", "metrics of OpenTelemetry are not read"},
+      {"too_many_series", "metrics beyond what one file may have are left out"},
+      {"repaired_line", "bytes or numbers that JSON does not have were rewritten"},
+      {"left_out_attribute", "attributes that may hold secrets or command lines are not kept"},
+      {"dropped_attribute", "attributes beyond what a span may have are left out"},
+      {"invalid_attribute", "attributes without a name or value are left out"},
+      {"dropped_event", "events of spans beyond what is kept are left out"},
+      {"dropped_by_producer", "the producer itself had dropped attributes, events or links"},
+      {"unread_link", "links between spans are not read"},
+      {"invalid_id", "ids that are no ids: the span's place in its trace may be lost"},
+      {"negative_span", "spans that end before they begin"},
+      {"exemplar", "exemplars of metrics are not read"},
+      {"file_time", "samples have the time of the file, not of the scrape"},
+      {"unknown_time", "samples that are on no timeline"},
+      {"damaged_compression", "what lies behind the damage is missing"},
+      {"invalid_entry", "entries of the flight recorder are left out"},
+      {"empty_dump", "a rank that could not write: evidence in itself"},
+      {"unknown_group", "how far the rank got in these groups is not known"},
       {"profiler_diagnostic", "the profiler itself warned: see the detail"},
   };
   for (const auto& [name, effect] : kEffects) {
@@ -40,4 +68,4 @@ std::string_view LossEffect(std::string_view kind) {
   return {};
 }
 
-}  // namespace telltale::trace
+}  // namespace telltale
