@@ -169,7 +169,9 @@ void MeasureIngest(const std::string& telltale, const std::string& work, const L
          telltale::bench::Execute({telltale, "--quiet", "--store", store, "ingest", path});
        }},
       {remove, [&] {
-         const auto database = telltale::Database::Open(store, {telltale::Access::kReadWrite});
+         telltale::DatabaseOptions options;
+         options.access = telltale::Access::kReadWrite;
+         const auto database = telltale::Database::Open(store, options);
          const auto connection = (*database)->Connect();
          const telltale::Status status =
              (*connection)

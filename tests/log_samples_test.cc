@@ -145,7 +145,7 @@ TEST_F(LogSamples, TemplatesAndParameters) {
   // The same line of both files has one template.
   EXPECT_EQ(store_.Rows("SELECT template, count(*), count(DISTINCT source) FROM log_lines "
                         "WHERE text LIKE 'CUDA memory usage for model%' GROUP BY ALL"),
-            Strings{"CUDA memory usage for model: <*>|2|2"});
+            Strings{"CUDA memory usage for model: <*>GiB(<*>%)|2|2"});
   EXPECT_EQ(store_.Rows("SELECT log_parameters(template, text)[1] FROM log_lines "
                         "WHERE text LIKE 'Training starts at step%' LIMIT 1"),
             Strings{"1"});

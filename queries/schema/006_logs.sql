@@ -44,7 +44,7 @@ CREATE TABLE log_line (
   log_process UINTEGER USING COMPRESSION bitpacking,
   location UINTEGER USING COMPRESSION bitpacking,
   template UINTEGER USING COMPRESSION bitpacking,
-  text VARCHAR);
+  text VARCHAR USING COMPRESSION fsst);
 COMMENT ON TABLE log_line IS 'A line of a log; read it through the view log_lines';
 COMMENT ON COLUMN log_line.line IS 'its number in the source, from 1; of captured output, in its stream';
 COMMENT ON COLUMN log_line.head IS 'the first line of the message that it belongs to: itself, or a line before it';
@@ -83,15 +83,15 @@ CREATE TABLE log_event (
   fields VARCHAR);
 COMMENT ON TABLE log_event IS 'What a line says of a known kind: out of memory, Xid, watchdog, death of an engine …; read it through log_events';
 COMMENT ON COLUMN log_event.severity IS 'info, warning, error or fatal';
-COMMENT ON COLUMN log_event.rank IS 'global rank that the line is about; else that of the process that wrote it';
-COMMENT ON COLUMN log_event.pid IS 'process that the line is about; else the one that wrote it';
-COMMENT ON COLUMN log_event.gpu IS 'PCI bus id, lower case, or the number of the GPU in its process';
+COMMENT ON COLUMN log_event.rank IS 'global rank that the line is about; -1 for none but that of the process that wrote it';
+COMMENT ON COLUMN log_event.pid IS 'process that the line is about; -1 for none but the one that wrote it';
+COMMENT ON COLUMN log_event.gpu IS 'PCI bus id, lower case, or the number of the GPU in its process; empty for none';
 COMMENT ON COLUMN log_event.fields IS 'its values as JSON; units are in the names';
 
 CREATE VIEW log_events AS
 SELECT u.name AS run, e.log_event, CASE WHEN l.time_basis IN (1, 2) THEN l.time_ns END AS time_ns, l.time_basis,
-       e.kind, e.severity, p.host, p.name AS process, coalesce(e.pid, p.pid) AS pid, coalesce(e.rank, p.rank) AS rank,
-       e.gpu, e.fields, e.source, e.line, l.text
+       e.kind, e.severity, p.host, p.name AS process, coalesce(nullif(e.pid, -1), p.pid) AS pid,
+       coalesce(nullif(e.rank, -1), p.rank) AS rank, nullif(e.gpu, '') AS gpu, e.fields, e.source, e.line, l.text
 FROM log_event e
 JOIN source f ON f.source = e.source
 JOIN run u ON u.run = f.run
@@ -155,9 +155,10 @@ CREATE TABLE metric_sample (
   value DOUBLE,
   line UINTEGER);
 COMMENT ON TABLE metric_sample IS 'A value of a metric; line is where it stands in the source';
+COMMENT ON COLUMN metric_sample.time_ns IS 'nanoseconds since 1970; NULL or -1 where it is not known';
 
 CREATE VIEW metrics AS
-SELECT u.name AS run, s.name, m.time_ns, m.value, s.host, s.gpu, s.labels, s.type, s.help, s.source, m.line
+SELECT u.name AS run, s.name, nullif(m.time_ns, -1) AS time_ns, m.value, s.host, s.gpu, s.labels, s.type, s.help, s.source, m.line
 FROM metric_sample m JOIN metric_series s ON s.series = m.series JOIN source f ON f.source = s.source
 JOIN run u ON u.run = f.run;
 COMMENT ON VIEW metrics IS 'Values of metrics over time';

@@ -4,7 +4,6 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <deque>
 
 #include <fmt/format.h>
 
@@ -53,55 +52,54 @@ Fields& Fields::Json(std::string_view name, std::string_view json) {
 
 std::string Fields::Finish() const { return json_.empty() ? "{}" : json_ + '}'; }
 
-ClueFinder::ClueFinder(std::span<const Clue> clues) : clues_(clues) {
-  next_.push_back({});
-  found_.push_back(0);
+namespace {
+
+// How common a byte is in messages, roughly.
+int Commonness(char c) {
+  if ((c >= 'a' && c <= 'z') || c == ' ') return 4;
+  if (c >= '0' && c <= '9') return 3;
+  return c == ':' || c == '.' || c == ',' || c == '_' ? 2 : 1;
+}
+
+size_t PairAt(std::string_view text, size_t at) {
+  return static_cast<size_t>(static_cast<unsigned char>(text[at])) << 8 |
+         static_cast<unsigned char>(text[at + 1]);
+}
+
+}  // namespace
+
+ClueFinder::ClueFinder(std::span<const Clue> clues)
+    : clues_(clues), first_(size_t{1} << 16, kNoCandidate) {
   for (size_t i = 0; i < clues.size(); ++i) {
-    State state = 0;
-    for (const char c : clues[i].keyword) {
-      State& next = next_[state][static_cast<unsigned char>(c)];
-      if (next == 0) {
-        next = static_cast<State>(next_.size());
-        // The reference to an element of next_ must not be used behind this.
-        const State made = next;
-        next_.push_back({});
-        found_.push_back(0);
-        state = made;
-      } else {
-        state = next;
-      }
+    const std::string_view keyword = clues[i].keyword;
+    if (keyword == kLibraryWarning) {
+      of_warnings_ |= uint64_t{1} << i;
+      continue;
     }
-    found_[state] |= uint64_t{1} << i;
-  }
-  // What the longest suffix that also begins a keyword leads to, level by level.
-  std::vector<State> suffix(next_.size());
-  std::deque<State> waiting;
-  for (const State child : next_[0]) {
-    if (child != 0) waiting.push_back(child);
-  }
-  while (!waiting.empty()) {
-    const State state = waiting.front();
-    waiting.pop_front();
-    found_[state] |= found_[suffix[state]];
-    for (size_t byte = 0; byte < 256; ++byte) {
-      State& child = next_[state][byte];
-      const State otherwise = next_[suffix[state]][byte];
-      if (child == 0) {
-        child = otherwise;
-      } else {
-        suffix[child] = otherwise;
-        waiting.push_back(child);
-      }
+    size_t rarest = 0;
+    for (size_t at = 1; at + 1 < keyword.size(); ++at) {
+      const auto commonness = [&](size_t place) {
+        return Commonness(keyword[place]) + Commonness(keyword[place + 1]);
+      };
+      if (commonness(at) < commonness(rarest)) rarest = at;
     }
+    uint8_t& first = first_[PairAt(keyword, rarest)];
+    candidates_.push_back({static_cast<uint8_t>(i), static_cast<uint8_t>(rarest), first});
+    first = static_cast<uint8_t>(candidates_.size() - 1);
   }
 }
 
 void ClueFinder::Read(const ObservedLine& line, Observations& out) const {
-  uint64_t found = 0;
-  State state = 0;
-  for (const char c : line.whole) {
-    state = next_[state][static_cast<unsigned char>(c)];
-    found |= found_[state];
+  uint64_t found = line.is_warning_of_library ? of_warnings_ : 0;
+  const std::string_view text = line.text;
+  for (size_t at = 0; at + 1 < text.size(); ++at) {
+    for (uint8_t c = first_[PairAt(text, at)]; c != kNoCandidate; c = candidates_[c].next) {
+      const Candidate& candidate = candidates_[c];
+      if (at < candidate.offset) continue;
+      if (text.substr(at - candidate.offset).starts_with(clues_[candidate.clue].keyword)) {
+        found |= uint64_t{1} << candidate.clue;
+      }
+    }
   }
   for (; found != 0; found &= found - 1) {
     clues_[static_cast<size_t>(std::countr_zero(found))].read(line, out);

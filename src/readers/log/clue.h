@@ -2,7 +2,7 @@
 
 // What single lines say of known kinds: events (out of memory, Xid, watchdog …) and values that
 // engines report. A family of logs lists its clues: a keyword, and what reads a line that has it.
-// All keywords are looked for in one pass over the line.
+// All keywords are looked for in one pass over the message.
 //
 // To know another kind of event, add a Clue to the list of its family (engine_clues.cc …).
 
@@ -55,11 +55,11 @@ struct LogValue {
 };
 
 struct ObservedLine {
-  std::string_view whole;  // with its prefix: keywords are looked for here
-  std::string_view text;
+  std::string_view text;  // without its prefix
   uint32_t line = 0;
   uint32_t process = 0;
-  int64_t time_ns = -1;  // -1 where it is not known
+  int64_t time_ns = -1;                // -1 where it is not known
+  bool is_warning_of_library = false;  // as its prefix says (LinePrefix::is_marked)
 };
 
 struct Observations {
@@ -83,18 +83,27 @@ struct Clue {
   void (*read)(const ObservedLine& line, Observations& out);
 };
 
-// Finds the clues of a list in lines. Thread safe. At most 64 clues.
+// Finds the clues of a list in lines: looks up each pair of bytes, and compares the keywords whose
+// rarest pair it is. Thread safe. At most 64 clues; keywords have two bytes or more.
 class ClueFinder {
  public:
   explicit ClueFinder(std::span<const Clue> clues);
   void Read(const ObservedLine& line, Observations& out) const;
 
  private:
-  using State = uint16_t;
+  struct Candidate {
+    uint8_t clue = 0;
+    uint8_t offset = 0;           // of the pair in the keyword
+    uint8_t next = kNoCandidate;  // of the same pair
+  };
+  static constexpr uint8_t kNoCandidate = 255;
   std::span<const Clue> clues_;
-  std::vector<std::array<State, 256>> next_;  // Aho and Corasick's automaton, by byte
-  std::vector<uint64_t> found_;               // by state: the clues whose keywords end there
+  std::vector<Candidate> candidates_;
+  std::vector<uint8_t> first_;  // by pair of bytes: its first candidate
+  uint64_t of_warnings_ = 0;    // clues with kLibraryWarning for a keyword
 };
+// The keyword of a clue that reads every warning of a library.
+inline constexpr std::string_view kLibraryWarning = "(warning of a library)";
 
 // For readers of clues.
 // What stands between `before` and any of `ends` (or the end of the text); empty if not there.

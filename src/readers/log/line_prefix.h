@@ -39,7 +39,7 @@ struct LinePrefix {
   std::string_view roles;     // DP6 TP6 EP6
   int64_t pid = -1;
   int64_t rank = -1;       // as a launcher wrote it before the line
-  bool is_marked = false;  // something but a rank or process says that a message begins here
+  bool is_marked = false;  // a library's own prefix (NCCL's): a message begins here
 
   bool BeginsMessage() const {
     return is_marked || time.kind != WrittenTime::Kind::kNone || level != LogLevel::kNone;

@@ -66,6 +66,7 @@ void LogBuilder::LookAhead(std::string_view lines) {
 void LogBuilder::Add(std::string_view lines) {
   if (!has_looked_ahead_) LookAhead(lines);
   is_utf8_ = simdjson::validate_utf8(lines.data(), lines.size());
+  has_escapes_ = std::memchr(lines.data(), '\x1b', lines.size()) != nullptr;
   while (!lines.empty()) {
     const void* const end = std::memchr(lines.data(), '\n', lines.size());
     const size_t size = end == nullptr
@@ -79,7 +80,7 @@ void LogBuilder::Add(std::string_view lines) {
 void LogBuilder::AddLine(std::string_view line) {
   ++line_;
   if (line.ends_with('\r')) line.remove_suffix(1);
-  if (std::memchr(line.data(), '\x1b', line.size()) != nullptr) {
+  if (has_escapes_ && std::memchr(line.data(), '\x1b', line.size()) != nullptr) {
     Uncolour(line, uncoloured_);
     line = uncoloured_;
   }
@@ -92,7 +93,10 @@ void LogBuilder::AddLine(std::string_view line) {
   const LinePrefix prefix = PeelPrefix(text, family_.peels);
 
   const uint32_t process = ProcessOf(prefix);
-  const uint32_t head = messages_.HeadOf(line_, process, prefix, text);
+  const uint32_t location = prefix.location.empty() || locations_.texts().size() >= kMostLocations
+                                ? kNoNumber
+                                : locations_.Add(prefix.location);
+  const uint32_t head = messages_.HeadOf(line_, process, prefix, location, text);
   TimeBasis basis = TimeBasis::kNone;
   int64_t time_ns = -1;
   if (const auto resolved = clock_.Resolve(prefix.time)) {
@@ -108,9 +112,7 @@ void LogBuilder::AddLine(std::string_view line) {
   rows_.line.push_back(line_);
   rows_.head.push_back(head);
   rows_.process.push_back(process);
-  rows_.location.push_back(prefix.location.empty() || locations_.texts().size() >= kMostLocations
-                               ? kNoNumber
-                               : locations_.Add(prefix.location));
+  rows_.location.push_back(location);
   const bool is_indented = text.empty() || text.front() == ' ' || text.front() == '\t';
   rows_.templates.push_back(is_indented ? kNoNumber : templates_.Add(text));
   rows_.time_ns.push_back(time_ns);
@@ -118,7 +120,8 @@ void LogBuilder::AddLine(std::string_view line) {
   rows_.level.push_back(prefix.level);
   rows_.text.append(text);
   rows_.text_end.push_back(rows_.text.size());
-  clues_.Read({line, text, line_, process, basis == TimeBasis::kSinceStart ? -1 : time_ns},
+  clues_.Read({text, line_, process, basis == TimeBasis::kSinceStart ? -1 : time_ns,
+               prefix.is_marked && prefix.level == LogLevel::kWarning},
               rows_.observed);
 }
 

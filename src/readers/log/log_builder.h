@@ -61,6 +61,7 @@ class LogBuilder {
   uint64_t not_utf8_ = 0;
   bool has_looked_ahead_ = false;
   bool is_utf8_ = true;  // the text being added
+  bool has_escapes_ = false;
 };
 
 }  // namespace telltale::log

@@ -36,8 +36,21 @@ void LogClock::SeeAhead(const WrittenTime& time) {
 }
 
 std::optional<int64_t> LogClock::Resolve(const WrittenTime& time) {
+  if (time.kind == WrittenTime::Kind::kNone) return std::nullopt;
+  // The nearest to the last time is that time itself.
+  if (time.kind == WrittenTime::Kind::kNoYear && time.kind == last_.kind && time.ns == last_.ns &&
+      !time.zone_seconds && !last_.zone_seconds) {
+    ++assumed_zones_;
+    if (!has_seen_date_) ++assumed_years_;
+    return reference_ns_;
+  }
+  const std::optional<int64_t> resolved = ResolveAnew(time);
+  if (resolved) last_ = time;
+  return resolved;
+}
+
+std::optional<int64_t> LogClock::ResolveAnew(const WrittenTime& time) {
   using Kind = WrittenTime::Kind;
-  if (time.kind == Kind::kNone) return std::nullopt;
   if (time.kind == Kind::kSinceStart) {
     ++since_start_;
     return std::nullopt;

@@ -29,8 +29,11 @@ class LogClock {
   uint64_t since_start() const { return since_start_; }
 
  private:
+  std::optional<int64_t> ResolveAnew(const WrittenTime& time);
+
   int64_t reference_ns_;
   int32_t zone_seconds_;
+  WrittenTime last_;            // many lines have the same time
   bool has_seen_date_ = false;  // a date with its year, in the file
   uint64_t assumed_years_ = 0;
   uint64_t assumed_dates_ = 0;

@@ -1,6 +1,7 @@
 #include "readers/log/log_source.h"
 
 #include <chrono>
+#include <future>
 
 #include "base/line_window.h"
 #include "readers/log/log_builder.h"
@@ -13,13 +14,27 @@ namespace {
 
 constexpr size_t kWindowBytes = size_t{4} << 20;
 constexpr size_t kLongestLine = size_t{1} << 20;
-constexpr size_t kPendingBytes = size_t{64} << 20;
+constexpr size_t kPendingBytes = size_t{24} << 20;
 constexpr uint64_t kMostLines = 4'000'000'000;  // numbers of lines have 32 bits
 
 int64_t NowNs() {
   using namespace std::chrono;
   return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
+
+// Rows that are written while the next are read.
+class RowsBeingWritten {
+ public:
+  ~RowsBeingWritten() { (void)Wait(); }
+  Status Wait() { return written_.valid() ? written_.get() : Status(); }
+  void Start(LogWriter& writer, LogRows rows) {
+    written_ = std::async(std::launch::async,
+                          [&writer, rows = std::move(rows)] { return writer.Write(rows); });
+  }
+
+ private:
+  std::future<Status> written_;
+};
 
 class Worker : public SourceWorker {
  public:
@@ -57,6 +72,7 @@ class Worker : public SourceWorker {
     uint64_t first_cut = 0;
     uint64_t expanded_bytes = 0;
     uint64_t reported = 0;
+    RowsBeingWritten writing;
     while (true) {
       const auto window = windows.Next();
       if (!window) {
@@ -72,12 +88,14 @@ class Worker : public SourceWorker {
       expanded_bytes = windows.offset() + window->size();
       if (windows.cut_line() && cut_lines++ == 0) first_cut = builder.lines();
       if (builder.pending_bytes() > kPendingBytes) {
-        TELLTALE_TRY(writer_->Write(builder.TakeRows()));
+        TELLTALE_TRY(writing.Wait());
+        writing.Start(*writer_, builder.TakeRows());
       }
       const uint64_t done = source.fingerprint->size();
       if (options_.on_progress) options_.on_progress(done - reported);
       reported = done;
     }
+    TELLTALE_TRY(writing.Wait());
     TELLTALE_TRY(writer_->Write(builder.TakeRows()));
     TELLTALE_TRY(writer_->Finish(builder));
 

@@ -20,6 +20,15 @@ Result<std::unique_ptr<LogWriter>> LogWriter::Create(Store& store) {
                                           kNumber, kNumber,          kNumber, kNumber,
                                           kNumber, ColumnType::kText};
   TELLTALE_ASSIGN(writer->lines_, BulkInsert::Create(*writer->connection_, "log_line", kColumns));
+  static constexpr auto kBig = ColumnType::kInt64;
+  static constexpr auto kText = ColumnType::kText;
+  static constexpr std::array kEventColumns = {kBig, kBig, kBig,  kText, kText,
+                                               kBig, kBig, kText, kText};
+  TELLTALE_ASSIGN(writer->events_,
+                  BulkInsert::Create(*writer->connection_, "log_event", kEventColumns));
+  static constexpr std::array kSampleColumns = {kBig, kBig, ColumnType::kDouble, kNumber};
+  TELLTALE_ASSIGN(writer->samples_,
+                  BulkInsert::Create(*writer->connection_, "metric_sample", kSampleColumns));
   return writer;
 }
 
@@ -58,30 +67,47 @@ Status LogWriter::WriteLines(const LogRows& rows) {
 }
 
 Status LogWriter::WriteEvents(const LogRows& rows) {
-  LazyAppender events(*connection_, "log_event");
-  for (const LogEvent& event : rows.observed.events) {
-    TELLTALE_TRY(
-        events.Append({Cell(store_.NextId(Store::kLogEvent)), Cell(source_),
-                       Cell(int64_t{event.line}), Cell(std::string(event.kind)),
-                       Cell(std::string(SeverityName(event.severity))), NumberOrNull(event.rank),
-                       NumberOrNull(event.pid), TextOrNull(event.gpu), Cell(event.fields)}));
-  }
-  return events.Close();
+  const std::vector<LogEvent>& events = rows.observed.events;
+  const int64_t first = store_.NextIds(Store::kLogEvent, events.size());
+  const auto put = [&](size_t row, std::span<void* const> columns, size_t at) {
+    const LogEvent& event = events[row];
+    const auto number = [&](size_t column, int64_t value) {
+      static_cast<int64_t*>(columns[column])[at] = value;
+    };
+    const auto text = [&](size_t column, std::string_view value) {
+      static_cast<std::string_view*>(columns[column])[at] = value;
+    };
+    number(0, first + static_cast<int64_t>(row));
+    number(1, source_);
+    number(2, event.line);
+    text(3, event.kind);
+    text(4, SeverityName(event.severity));
+    number(5, event.rank);
+    number(6, event.pid);
+    text(7, event.gpu);
+    text(8, event.fields);
+  };
+  return events_->InsertRows(events.size(), put);
 }
 
 Status LogWriter::WriteValues(const LogRows& rows) {
-  LazyAppender samples(*connection_, "metric_sample");
-  for (const LogValue& value : rows.observed.values) {
-    const auto [series, is_new] =
-        series_.try_emplace(std::to_string(value.process) + ':' + value.name, 0);
+  const std::vector<LogValue>& values = rows.observed.values;
+  std::string key;
+  const auto put = [&](size_t row, std::span<void* const> columns, size_t at) {
+    const LogValue& value = values[row];
+    key = value.name;
+    key.append(reinterpret_cast<const char*>(&value.process), sizeof value.process);
+    const auto [series, is_new] = series_.try_emplace(key, 0);
     if (is_new) {
       series->second = store_.NextId(Store::kMetricSeries);
       new_series_.emplace_back(series->second, value);
     }
-    TELLTALE_TRY(samples.Append({Cell(series->second), NumberOrNull(value.time_ns),
-                                 Cell(value.value), Cell(int64_t{value.line})}));
-  }
-  return samples.Close();
+    static_cast<int64_t*>(columns[0])[at] = series->second;
+    static_cast<int64_t*>(columns[1])[at] = value.time_ns;
+    static_cast<double*>(columns[2])[at] = value.value;
+    static_cast<uint32_t*>(columns[3])[at] = value.line;
+  };
+  return samples_->InsertRows(values.size(), put);
 }
 
 Status LogWriter::Finish(const LogBuilder& builder) {

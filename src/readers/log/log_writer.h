@@ -34,7 +34,7 @@ class LogWriter {
 
   Store& store_;
   std::unique_ptr<Connection> connection_;
-  std::unique_ptr<BulkInsert> lines_;
+  std::unique_ptr<BulkInsert> lines_, events_, samples_;
   int64_t source_ = 0;
   // Numbers are given out as they are needed: another source may take some meanwhile.
   class Numbers {

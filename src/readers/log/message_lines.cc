@@ -21,17 +21,18 @@ bool JoinsTracebacks(std::string_view text) {
 }  // namespace
 
 uint32_t MessageLines::HeadOf(uint32_t line, uint32_t process, const LinePrefix& prefix,
-                              std::string_view text) {
-  const auto [place, is_first] = last_.try_emplace(process);
-  Message& message = place->second;
+                              uint32_t location, std::string_view text) {
+  if (process >= last_.size()) last_.resize(process + 1);
+  Message& message = last_[process];
+  const bool is_first = message.head == 0;
   const bool begins = prefix.BeginsMessage();
   // A line without a prefix does not say who wrote it either.
   if (unmarked_goes_on_ && !begins && head_ > 0) return head_;
   bool goes_on = false;
   if (!is_first && !begins) {
     goes_on = IsIndented(text) || message.is_traceback || JoinsTracebacks(text);
-  } else if (!is_first && message.is_marked && !prefix.location.empty() &&
-             prefix.location == message.location && prefix.time.ns == message.time.ns &&
+  } else if (!is_first && message.is_marked && location != kNoNumber &&
+             location == message.location && prefix.time.ns == message.time.ns &&
              prefix.time.kind == message.time.kind) {
     // One call that wrote several lines, each with the prefix.
     goes_on =
@@ -50,7 +51,7 @@ uint32_t MessageLines::HeadOf(uint32_t line, uint32_t process, const LinePrefix&
   message.is_traceback = BeginsTraceback(text);
   message.is_marked = begins;
   message.time = prefix.time;
-  message.location = prefix.location;
+  message.location = location;
   return head_ = line;
 }
 

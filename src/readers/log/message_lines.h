@@ -4,11 +4,11 @@
 // where lines of several processes are mixed, and where each line has the prefix again.
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "readers/log/line_prefix.h"
+#include "readers/log/log_rows.h"
 
 namespace telltale::log {
 
@@ -19,19 +19,22 @@ class MessageLines {
 
   // The first line of the message to which the line belongs: itself, or an earlier one by
   // `process`.
-  uint32_t HeadOf(uint32_t line, uint32_t process, const LinePrefix& prefix, std::string_view text);
+  // Processes are numbered from 0 on; `location`: the number of the place in the code, or
+  // kNoNumber.
+  uint32_t HeadOf(uint32_t line, uint32_t process, const LinePrefix& prefix, uint32_t location,
+                  std::string_view text);
 
  private:
   struct Message {
-    uint32_t head = 0;
+    uint32_t head = 0;          // 0: none yet
     bool is_traceback = false;  // the lines that come are its frames, then the error itself
     bool is_marked = false;
     WrittenTime time;
-    std::string location;
+    uint32_t location = kNoNumber;
   };
   bool unmarked_goes_on_;
-  uint32_t head_ = 0;                           // of the line before, whoever wrote it
-  std::unordered_map<uint32_t, Message> last_;  // by process
+  uint32_t head_ = 0;          // of the line before, whoever wrote it
+  std::vector<Message> last_;  // by process
 };
 
 }  // namespace telltale::log

@@ -119,7 +119,7 @@ std::span<const log::Clue> NcclClues() {
       {"Got completion from peer", ReadCompletion},
       {"async fatal event", ReadAsyncEvent},
       {"Connection closed by remote peer", ReadClosed},
-      {" NCCL WARN ", ReadWarning},
+      {log::kLibraryWarning, ReadWarning},
   }};
   return kClues;
 }
