@@ -16,6 +16,21 @@ std::optional<int64_t> FileTimeNs(const std::string& path) {
   return duration_cast<nanoseconds>(file_clock::to_sys(written).time_since_epoch()).count();
 }
 
+SourceRow DescribeSource(const SourceFile& file, OpenedSource& source, const char* format,
+                         uint64_t expanded_bytes) {
+  SourceRow row;
+  row.run = file.run;
+  row.path = file.path;
+  row.format = format;
+  row.compression = CompressionName(source.compression);
+  row.expanded_bytes = expanded_bytes;
+  row.size_bytes = source.fingerprint->size();
+  row.fingerprint = SourceFingerprint(source.fingerprint->Finish(), file.path, row.size_bytes);
+  row.damage = source.decompressor != nullptr ? source.decompressor->damage() : "";
+  row.replaces = file.replaces;
+  return row;
+}
+
 Status WriteSource(Connection& connection, int64_t source, const SourceRow& row,
                    const SourceCounts& counts, const std::vector<SourceLoss>& losses) {
   LazyAppender loss_rows(connection, "ingest_loss");

@@ -26,6 +26,10 @@ struct SourceCounts {
   uint64_t rows = 0;
 };
 
+// What is known of a source that has been read to its end; `format` as in the table source.
+SourceRow DescribeSource(const SourceFile& file, OpenedSource& source, const char* format,
+                         uint64_t expanded_bytes);
+
 // NULL where there is none.
 inline Cell TextOrNull(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
 

@@ -61,18 +61,8 @@ class Worker : public SourceWorker {
       }
       dump = std::move(*read);
     }
-    SourceRow row;
-    row.run = file.run;
-    row.path = file.path;
-    row.format = "flight_recorder";
+    SourceRow row = DescribeSource(file, source, "flight_recorder", text->size());
     row.format_version = StoredText(dump.version);
-    row.compression = CompressionName(source.compression);
-    row.expanded_bytes = text->size();
-    row.size_bytes = source.fingerprint->size();
-    row.fingerprint =
-        SourceFingerprint(source.fingerprint->Finish(), file.path, source.fingerprint->size());
-    row.damage = source.decompressor != nullptr ? source.decompressor->damage() : "";
-    row.replaces = file.replaces;
     if (IsKnownSource(options_, row, report)) return {};
     const std::vector<SourceLoss> losses = LossesOf(dump, row, text->empty());
     const SourceCounts counts = {dump.records, dump.entries.size()};

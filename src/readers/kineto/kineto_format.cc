@@ -95,16 +95,7 @@ Status KinetoWorker::Ingest(const SourceFile& file, OpenedSource source, SourceR
     return {};
   }
   on_window();
-  SourceRow row;
-  row.run = file.run;
-  row.path = file.path;
-  row.format = "kineto";
-  row.compression = CompressionName(source.compression);
-  row.expanded_bytes = splitter.bytes_read();
-  row.size_bytes = source.fingerprint->size();
-  row.fingerprint = source.fingerprint->Finish();
-  row.damage = source.decompressor != nullptr ? source.decompressor->damage() : "";
-  row.replaces = file.replaces;
+  const SourceRow row = DescribeSource(file, source, "kineto", splitter.bytes_read());
   if (IsKnownSource(options_, row, report)) return {};
   BuiltTrace built = BuildTrace(std::move(*parts), splitter.Members(), file.path);
   AddWholeFileLosses(splitter, row.damage, options_.parsers, built.data);

@@ -99,17 +99,7 @@ class Worker : public SourceWorker {
     TELLTALE_TRY(writer_->Write(builder.TakeRows()));
     TELLTALE_TRY(writer_->Finish(builder));
 
-    SourceRow row;
-    row.run = file.run;
-    row.path = file.path;
-    row.format = family_.format;
-    row.compression = CompressionName(source.compression);
-    row.expanded_bytes = expanded_bytes;
-    row.size_bytes = source.fingerprint->size();
-    row.fingerprint =
-        SourceFingerprint(source.fingerprint->Finish(), file.path, source.fingerprint->size());
-    row.damage = source.decompressor != nullptr ? source.decompressor->damage() : "";
-    row.replaces = file.replaces;
+    const SourceRow row = DescribeSource(file, source, family_.format, expanded_bytes);
     if (IsKnownSource(options_, row, report)) return false;
     std::vector<SourceLoss> losses = LossesOf(builder, row);
     if (cut_lines > 0) {

@@ -70,7 +70,7 @@ class Worker : public SourceWorker {
     const int64_t id = store_.NextId(Store::kSource);
     StoreSink sink(*connection_, id);
     OtlpParser parser(sink);
-    SourceRow row;
+    uint64_t expanded_bytes = 0;
     LineWindow windows(*source.bytes, kWindowBytes, JsonDocuments::kMostBytes);
     uint64_t reported_bytes = 0;
     while (true) {
@@ -81,20 +81,13 @@ class Worker : public SourceWorker {
       }
       if (window->empty()) break;
       TELLTALE_TRY(parser.ParseWindow(*window, windows.cut_line()));
-      row.expanded_bytes = windows.offset() + window->size();
+      expanded_bytes = windows.offset() + window->size();
       if (options_.on_progress) options_.on_progress(source.fingerprint->size() - reported_bytes);
       reported_bytes = source.fingerprint->size();
     }
     TELLTALE_TRY(parser.Finish());
     TELLTALE_TRY(sink.Close());
-    row.run = file.run;
-    row.path = file.path;
-    row.format = "otlp";
-    row.compression = CompressionName(source.compression);
-    row.size_bytes = source.fingerprint->size();
-    row.fingerprint = SourceFingerprint(source.fingerprint->Finish(), file.path, row.size_bytes);
-    row.damage = source.decompressor != nullptr ? source.decompressor->damage() : "";
-    row.replaces = file.replaces;
+    SourceRow row = DescribeSource(file, source, "otlp", expanded_bytes);
     if (IsKnownSource(options_, row, report)) return false;
     LossCounts losses = parser.losses();
     if (!row.damage.empty()) losses.Add("damaged_compression", "note", 1, 0, row.damage);

@@ -136,7 +136,7 @@ class Worker : public SourceWorker {
     const int64_t id = store_.NextId(Store::kSource);
     StoreSink sink(store_, *connection_, id, FileTimeNs(file.path));
     ExpositionParser parser(sink);
-    SourceRow row;
+    uint64_t expanded_bytes = 0;
     LineWindow windows(*source.bytes, kWindowBytes, kMostLineBytes);
     uint64_t reported_bytes = 0;
     while (true) {
@@ -147,21 +147,14 @@ class Worker : public SourceWorker {
       }
       if (window->empty()) break;
       TELLTALE_TRY(parser.ParseWindow(*window, windows.cut_line()));
-      row.expanded_bytes = windows.offset() + window->size();
+      expanded_bytes = windows.offset() + window->size();
       if (options_.on_progress) options_.on_progress(source.fingerprint->size() - reported_bytes);
       reported_bytes = source.fingerprint->size();
     }
     LossCounts losses = parser.losses();
     TELLTALE_TRY(sink.Close(losses));
-    row.run = file.run;
-    row.path = file.path;
-    row.format = "prometheus";
+    SourceRow row = DescribeSource(file, source, "prometheus", expanded_bytes);
     row.format_version = parser.is_open_metrics() ? "OpenMetrics" : "";
-    row.compression = CompressionName(source.compression);
-    row.size_bytes = source.fingerprint->size();
-    row.fingerprint = SourceFingerprint(source.fingerprint->Finish(), file.path, row.size_bytes);
-    row.damage = source.decompressor != nullptr ? source.decompressor->damage() : "";
-    row.replaces = file.replaces;
     if (IsKnownSource(options_, row, report)) return false;
     if (!row.damage.empty()) losses.Add("damaged_compression", "note", 1, 0, row.damage);
     const SourceCounts counts = {parser.records(), parser.rows()};
