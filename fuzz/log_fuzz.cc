@@ -6,11 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "readers/engine_log/engine_clues.h"
-#include "readers/engine_log/engine_prefix.h"
-#include "readers/kernel_log/kernel_clues.h"
-#include "readers/kernel_log/kernel_prefix.h"
 #include "readers/log/log_builder.h"
+#include "readers/log_families.h"
 
 namespace {
 
@@ -40,14 +37,11 @@ LogRows RowsOf(const LogFamily& family, const ClueFinder& clues, std::string_vie
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
-  static const LogFamily families[] = {{"engine_log", telltale::engine_log::EnginePeels(),
-                                        telltale::engine_log::EngineClues(), false},
-                                       {"kernel_log", telltale::kernel_log::KernelPeels(),
-                                        telltale::kernel_log::KernelClues(), true}};
-  static const ClueFinder clues[] = {ClueFinder(families[0].clues), ClueFinder(families[1].clues)};
+  const LogFamily* const families[] = {&telltale::EngineLogFamily(), &telltale::KernelLogFamily()};
+  static const ClueFinder clues(families[0]->clues);
   const std::string_view text(reinterpret_cast<const char*>(input), size);
   for (size_t i = 0; i < std::size(families); ++i) {
-    const LogRows whole = RowsOf(families[i], clues[i], text, false);
+    const LogRows whole = RowsOf(*families[i], clues, text, false);
     size_t lines = 0;
     for (const char c : text) lines += c == '\n';
     if (!text.empty() && text.back() != '\n') ++lines;
@@ -55,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
     for (size_t row = 0; row < whole.size(); ++row) {
       Require(whole.head[row] >= 1 && whole.head[row] <= whole.line[row], "messages begin before");
     }
-    const LogRows parts = RowsOf(families[i], clues[i], text, true);
+    const LogRows parts = RowsOf(*families[i], clues, text, true);
     Require(parts.text == whole.text && parts.head == whole.head &&
                 parts.templates == whole.templates &&
                 parts.observed.events.size() == whole.observed.events.size(),

@@ -1,7 +1,7 @@
 -- Question: which lines of logs belong to a request, or to a step?
 -- Parameters:
 --   $1 run: name of a run, or NULL for all
---   $2 request: id of a request or how it begins, or NULL
+--   $2 request: id of a request, or NULL
 --   $3 step: number of a step in the store (`telltale steps`), or NULL
 -- Columns:
 --   time_ns: since 1970 by the clock of the line's host; of the line before where it has none
@@ -13,7 +13,7 @@
 --   path, line: where it stands
 WITH wanted AS (
   SELECT r.* FROM request r JOIN run u ON u.run = r.run
-  WHERE $2::VARCHAR IS NOT NULL AND starts_with(r.name, $2) AND ($1::VARCHAR IS NULL OR u.name = $1)),
+  WHERE $2::VARCHAR IS NOT NULL AND r.name = $2 AND ($1::VARCHAR IS NULL OR u.name = $1)),
 span_of AS (
   SELECT run, host, arrival_ns AS from_ns, coalesce(end_ns, 9223372036854775807) AS to_ns, time_error_ns AS error_ns
   FROM wanted WHERE arrival_ns IS NOT NULL
@@ -32,8 +32,10 @@ lines AS (
   JOIN source f ON f.source = l.source
   LEFT JOIN log_process p ON p.log_process = l.log_process
   WHERE f.run IN (SELECT run FROM wanted UNION SELECT run FROM step WHERE step = $3) AND l.time_basis IN (1, 2)),
+-- The id, or what an engine made of it, and not another id that begins with it.
 by_id AS (
-  SELECT l.source, l.line FROM lines l JOIN wanted w ON w.run = l.run AND contains(l.text, w.name)),
+  SELECT DISTINCT l.source, l.line FROM lines l JOIN wanted w ON w.run = l.run AND contains(l.text, w.name)
+  WHERE NOT regexp_matches(substr(l.text, strpos(l.text, w.name) + length(w.name), 1), '[0-9A-Za-z_]')),
 in_time AS (
   SELECT l.source, l.line,
          bool_or(l.time_ns - coalesce(c.offset_ns, 0) + coalesce(d.offset_ns, 0)

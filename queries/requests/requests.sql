@@ -2,6 +2,7 @@
 -- Parameters:
 --   $1 run: name of a run, or NULL for all
 --   $2 request: id of a request or how it begins, or NULL for all
+--   $3 exact: true where $2 is the whole id
 -- Columns:
 --   run, request: its id, as the client or the server named it
 --   engine, status: finished, aborted, failed; NULL where nothing tells of its end
@@ -15,7 +16,7 @@
 WITH chosen AS (
   SELECT r.*, u.name AS run_name
   FROM request r JOIN run u ON u.run = r.run
-  WHERE ($1::VARCHAR IS NULL OR u.name = $1) AND ($2::VARCHAR IS NULL OR starts_with(r.name, $2))),
+  WHERE ($1::VARCHAR IS NULL OR u.name = $1) AND ($2::VARCHAR IS NULL OR CASE WHEN $3::BOOLEAN THEN r.name = $2 ELSE starts_with(r.name, $2) END)),
 first_rank AS (
   SELECT run, trace_process FROM step WHERE trace_process IS NOT NULL
   GROUP BY run, trace_process

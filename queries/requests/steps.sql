@@ -1,7 +1,7 @@
 -- Question: which steps did the engine or the training make, and for which requests?
 -- Parameters:
 --   $1 run: name of a run, or NULL for all
---   $2 request: id of a request or how it begins: only steps that worked, or may have worked, for it; NULL for all
+--   $2 request: id of a request: only steps that worked, or may have worked, for it; NULL for all
 --   $3 rank: global rank, or NULL for all
 -- Columns:
 --   run, step: its number in the store
@@ -14,7 +14,7 @@
 --   event: the range of the profile (telltale chain takes it as its event); NULL where only a log tells of the step
 WITH wanted AS (
   SELECT r.request FROM request r JOIN run u ON u.run = r.run
-  WHERE $2::VARCHAR IS NOT NULL AND starts_with(r.name, $2) AND ($1::VARCHAR IS NULL OR u.name = $1)),
+  WHERE $2::VARCHAR IS NOT NULL AND r.name = $2 AND ($1::VARCHAR IS NULL OR u.name = $1)),
 related AS (
   SELECT q.step, count(*) FILTER (q.basis <> 'window') AS requests, count(*) FILTER (q.basis = 'window') AS candidates,
          min(q.basis) FILTER (q.request IN (SELECT request FROM wanted)) AS basis,

@@ -91,7 +91,7 @@ COMMENT ON COLUMN log_event.fields IS 'its values as JSON; units are in the name
 CREATE VIEW log_events AS
 SELECT u.name AS run, e.log_event, CASE WHEN l.time_basis IN (1, 2) THEN l.time_ns END AS time_ns, l.time_basis,
        e.kind, e.severity, p.host, p.name AS process, coalesce(nullif(e.pid, -1), p.pid) AS pid,
-       coalesce(nullif(e.rank, -1), p.rank) AS rank, nullif(e.gpu, '') AS gpu, e.fields, e.source, e.line, l.text
+       coalesce(nullif(e.rank, -1), p.rank) AS rank, nullif(e.gpu, '') AS gpu, p.roles, e.fields, e.source, e.line, l.text
 FROM log_event e
 JOIN source f ON f.source = e.source
 JOIN run u ON u.run = f.run

@@ -132,8 +132,8 @@ Result<std::vector<LoggedStep>> LoadLoggedSteps(Connection& connection, int64_t 
   TELLTALE_ASSIGN(const Table table,
                   connection.Query(
                       R"(SELECT e.source, e.line, coalesce(e.host, ''), e.rank, e.time_ns, e.kind,
-                    try_cast(json_extract_string(e.fields, '$.step') AS DOUBLE)::BIGINT,
-                    (try_cast(json_extract_string(e.fields, '$.elapsed_ms') AS DOUBLE) * 1e6)::BIGINT,
+                    try_cast(try_cast(json_extract_string(e.fields, '$.step') AS DOUBLE) AS BIGINT),
+                    try_cast(try_cast(json_extract_string(e.fields, '$.elapsed_ms') AS DOUBLE) * 1e6 AS BIGINT),
                     try_cast(json_extract_string(e.fields, '$.context_requests') AS BIGINT),
                     try_cast(json_extract_string(e.fields, '$.context_tokens') AS BIGINT),
                     try_cast(json_extract_string(e.fields, '$.generation_requests') AS BIGINT),

@@ -2,96 +2,25 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
+#include <optional>
+#include <tuple>
 
 #include "evidence/clocks.h"
+#include "evidence/engine_ranks.h"
 #include "evidence/engine_steps.h"
+#include "evidence/host_times.h"
 #include "evidence/request_facts.h"
 #include "store/bulk_insert.h"
 
 namespace telltale::evidence {
 namespace {
 
-// Where nothing is known of two hosts' clocks: what time servers keep hosts within, with much to
-// spare.
-constexpr int64_t kUnknownClockError = 1'000'000'000;
-
 template <typename Value>
 Cell CellOf(const std::optional<Value>& value) {
   return value ? Cell(*value) : Cell();
 }
 Cell TextCell(std::string_view text) { return text.empty() ? Cell() : Cell(std::string(text)); }
-
-// A rank of an engine. Its step i is step i + shift of the engine's first rank.
-struct RankOfEngine {
-  size_t process = 0;
-  std::ptrdiff_t shift = 0;
-};
-using Engines = std::vector<std::vector<RankOfEngine>>;
-
-bool AreSame(const StepBatch& a, const StepBatch& b) {
-  return a.context_requests == b.context_requests &&
-         a.generation_requests == b.generation_requests && a.context_tokens == b.context_tokens;
-}
-
-bool AreSame(const StepsOfProcess& a, const StepsOfProcess& b, std::ptrdiff_t shift) {
-  const auto size_a = static_cast<std::ptrdiff_t>(a.steps.size());
-  const auto size_b = static_cast<std::ptrdiff_t>(b.steps.size());
-  const std::ptrdiff_t begin = std::max<std::ptrdiff_t>(0, -shift);
-  const std::ptrdiff_t end = std::min(size_b, size_a - shift);
-  if (end <= begin) return false;
-  return std::equal(
-      b.steps.begin() + begin, b.steps.begin() + end, a.steps.begin() + begin + shift,
-      [](const EngineStep& x, const EngineStep& y) { return AreSame(x.batch, y.batch); });
-}
-
-// By how much the steps of two ranks of one engine are shifted: profiles of hosts may begin at
-// different steps. Only shifts that bring steps of about the same time together; none where several
-// would do, as other engines or long runs of equal steps may be.
-std::optional<std::ptrdiff_t> ShiftOf(const StepsOfProcess& a, const StepsOfProcess& b) {
-  if (a.steps.front().batch.Requests() == std::nullopt) return std::nullopt;
-  std::optional<std::ptrdiff_t> found;
-  const auto consider = [&](std::ptrdiff_t shift, int64_t start_a_ns, int64_t start_b_ns) {
-    if (std::max(start_a_ns, start_b_ns) - std::min(start_a_ns, start_b_ns) > kUnknownClockError) {
-      return true;
-    }
-    if (!AreSame(a, b, shift)) return true;
-    const bool is_first = !found;
-    found = shift;
-    return is_first;
-  };
-  if (a.steps.size() == b.steps.size() &&
-      std::llabs(a.steps.front().start_ns - b.steps.front().start_ns) <= kUnknownClockError &&
-      AreSame(a, b, 0)) {
-    return 0;
-  }
-  for (size_t i = 0; i < a.steps.size(); ++i) {
-    const auto shift = static_cast<std::ptrdiff_t>(i);
-    if (!consider(shift, a.steps[i].start_ns, b.steps.front().start_ns)) return std::nullopt;
-  }
-  for (size_t i = 1; i < b.steps.size(); ++i) {
-    const auto shift = -static_cast<std::ptrdiff_t>(i);
-    if (!consider(shift, a.steps.front().start_ns, b.steps[i].start_ns)) return std::nullopt;
-  }
-  return found;
-}
-
-Engines FindEngines(const std::vector<StepsOfProcess>& processes) {
-  Engines engines;
-  for (size_t i = 0; i < processes.size(); ++i) {
-    bool is_known = false;
-    for (std::vector<RankOfEngine>& ranks : engines) {
-      const auto shift = ShiftOf(processes[ranks.front().process], processes[i]);
-      if (!shift) continue;
-      ranks.push_back({i, *shift});
-      is_known = true;
-      break;
-    }
-    if (!is_known) engines.push_back({{i, 0}});
-  }
-  return engines;
-}
 
 int64_t MedianDuration(const std::vector<EngineStep>& steps) {
   std::vector<int64_t> durations;
@@ -137,7 +66,9 @@ class RunLinker {
     TELLTALE_ASSIGN(const Table name,
                     connection_.Query("SELECT name FROM run WHERE run = $1", parameters));
     if (name.rows.empty()) return {};
-    TELLTALE_ASSIGN(clocks_, HostClocks(connection_, CellText(name.rows[0][0])));
+    TELLTALE_ASSIGN(std::vector<HostClock> clocks,
+                    HostClocks(connection_, CellText(name.rows[0][0])));
+    times_ = HostTimes(std::move(clocks));
     return {};
   }
 
@@ -160,13 +91,6 @@ class RunLinker {
     return {};
   }
 
-  const HostClock* ClockOf(const std::string& host) const {
-    for (const HostClock& clock : clocks_) {
-      if (clock.host == host) return &clock;
-    }
-    return nullptr;
-  }
-
   Status Remove() {
     const std::array<Cell, 1> parameters = {Cell(run_)};
     TELLTALE_TRY(connection_.Run(
@@ -181,7 +105,7 @@ class RunLinker {
 
   Status WriteClocks() {
     LazyAppender rows(connection_, "host_clock");
-    for (const HostClock& clock : clocks_) {
+    for (const HostClock& clock : times_.clocks()) {
       const auto append = [&](const ClockSegment* part) {
         const auto value = [&](int64_t ClockSegment::*member) {
           return part != nullptr ? Cell(part->*member) : Cell();
@@ -272,28 +196,34 @@ class RunLinker {
 
   Status Relate() {
     LazyAppender rows(connection_, "step_request");
-    const std::string request_host = RequestHost();
-    for (const std::vector<RankOfEngine>& ranks : FindEngines(processes_)) {
-      // The rank that shares the requests' clock; the first one, where the API server runs, if
-      // nothing says which.
-      RankOfEngine best = ranks.front();
+    const std::vector<std::vector<RankOfEngine>> engines = FindEngines(processes_, times_);
+    const auto serving = std::count_if(engines.begin(), engines.end(), [&](const auto& ranks) {
+      return processes_[ranks.front().process].steps.front().batch.Requests().has_value();
+    });
+    for (const std::vector<RankOfEngine>& ranks : engines) {
+      const RankOfEngine best = BestOf(ranks);
+      const std::vector<StepRequest> pairs = PairsOf(processes_[best.process], serving > 1);
       for (const RankOfEngine& rank : ranks) {
-        const StepsOfProcess& known = processes_[best.process];
-        const StepsOfProcess& other = processes_[rank.process];
-        const bool is_better = request_host.empty()
-                                   ? other.rank.value_or(0) < known.rank.value_or(0)
-                                   : other.host == request_host && known.host != request_host;
-        if (is_better) best = rank;
-      }
-      for (const RankOfEngine& named : ranks) {
-        if (!processes_[named.process].named.empty()) best = named;
-      }
-      const std::vector<StepRequest> pairs = PairsOf(processes_[best.process], request_host);
-      for (const RankOfEngine& rank : ranks) {
-        TELLTALE_TRY(WritePairs(pairs, rank, best.shift - rank.shift, rows));
+        // What a rank's own capture says is better than what another's does.
+        const bool has_names = !processes_[rank.process].named.empty();
+        TELLTALE_TRY(has_names ? WritePairs(NamedPairs(processes_[rank.process]), rank, 0, rows)
+                               : WritePairs(pairs, rank, best.shift - rank.shift, rows));
       }
     }
     return rows.Close();
+  }
+
+  // The rank that tells most of its steps' requests: by name, or by sharing the requests' clock.
+  RankOfEngine BestOf(const std::vector<RankOfEngine>& ranks) const {
+    const std::string request_host = ClockHost().value_or("");
+    const auto worth = [&](const RankOfEngine& rank) {
+      const StepsOfProcess& process = processes_[rank.process];
+      return std::tuple(process.named.size(), process.host == request_host,
+                        -process.rank.value_or(0), process.steps.size());
+    };
+    return *std::max_element(
+        ranks.begin(), ranks.end(),
+        [&](const RankOfEngine& a, const RankOfEngine& b) { return worth(a) < worth(b); });
   }
 
   // Pairs of another rank's steps; its step i is this rank's step i + shift.
@@ -311,52 +241,39 @@ class RunLinker {
     return {};
   }
 
-  std::vector<StepRequest> PairsOf(const StepsOfProcess& process,
-                                   const std::string& request_host) const {
+  std::vector<StepRequest> PairsOf(const StepsOfProcess& process, bool has_other_engines) const {
     if (!process.named.empty()) return NamedPairs(process);
     if (requests_.facts.empty()) return {};
     std::vector<EngineStep> steps = process.steps;
-    if (steps.front().batch.context_requests == std::nullopt) return {};  // training
+    if (!steps.front().batch.context_requests) return {};  // training
     RelateOptions options;
     options.may_preempt = may_preempt_;
-    // Without a host the requests' times are of the first rank's.
-    const std::string reference = request_host.empty() ? HostOfFirstRank() : request_host;
-    if (process.host != reference) options.error_ns = ConvertTo(reference, process.host, steps);
+    options.has_other_engines = has_other_engines;
+    const std::optional<std::string> clock_host = ClockHost();
+    if (!clock_host) options.error_ns = kUnknownClockError;
+    for (EngineStep& step : steps) {
+      if (!clock_host) break;
+      const ConvertedTime time = times_.Convert(step.start_ns, process.host, *clock_host);
+      step.start_ns = time.time_ns;
+      options.error_ns = std::max(options.error_ns, time.error_ns);
+    }
     const int64_t step_ns = MedianDuration(steps);
     std::vector<RequestWindow> windows;
     for (const RequestFacts& facts : requests_.facts) windows.push_back(WindowOf(facts, step_ns));
     return RelateByTime(steps, windows, options).pairs;
   }
 
-  std::string HostOfFirstRank() const {
-    const auto first = std::min_element(processes_.begin(), processes_.end(),
-                                        [](const StepsOfProcess& a, const StepsOfProcess& b) {
-                                          return a.rank.value_or(0) < b.rank.value_or(0);
-                                        });
-    return first->host;
-  }
-
-  // Steps' times as host `to` shows them; returns within which they are right.
-  int64_t ConvertTo(const std::string& to, const std::string& from,
-                    std::vector<EngineStep>& steps) const {
-    const HostClock* const source = ClockOf(from);
-    const HostClock* const target = ClockOf(to);
-    if (source == nullptr || target == nullptr) return kUnknownClockError;
-    int64_t error_ns = 0;
-    std::vector<EngineStep> converted = steps;
-    for (EngineStep& step : converted) {
-      const auto reference = ReferenceTimesOf(*source, step.start_ns);
-      if (!reference) return kUnknownClockError;
-      const auto low = OffsetAt(*target, reference->lower_ns);
-      const auto high = OffsetAt(*target, reference->upper_ns);
-      if (!low || !high) return kUnknownClockError;
-      const int64_t from_ns = reference->lower_ns + low->lower_ns;
-      const int64_t to_ns = reference->upper_ns + high->upper_ns;
-      step.start_ns = from_ns + (to_ns - from_ns) / 2;
-      error_ns = std::max(error_ns, (to_ns - from_ns) / 2 + 1);
+  // Whose clock the times of requests are of: the host that spans or lines name; else that of rank
+  // 0, where the API server runs as a rule. None where neither is there.
+  std::optional<std::string> ClockHost() const {
+    if (std::string named = RequestHost(); !named.empty()) return named;
+    bool is_one_host = true;
+    for (const StepsOfProcess& process : processes_) {
+      if (process.rank == 0) return process.host;
+      is_one_host = is_one_host && process.host == processes_.front().host && !process.rank;
     }
-    steps = std::move(converted);
-    return error_ns;
+    if (!processes_.empty() && is_one_host) return processes_.front().host;
+    return std::nullopt;
   }
 
   std::vector<StepRequest> NamedPairs(const StepsOfProcess& process) const {
@@ -386,7 +303,7 @@ class RunLinker {
   std::vector<StepsOfProcess> processes_;
   std::vector<LoggedStep> logged_;
   RunRequests requests_;
-  std::vector<HostClock> clocks_;
+  HostTimes times_;
   std::vector<int64_t> first_steps_;  // by process
   int64_t first_request_ = 0;
   bool may_preempt_ = true;

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/json_text.h"
 #include "evidence/watchdog.h"
 
 namespace telltale::evidence {
@@ -21,11 +22,12 @@ std::optional<int64_t> IntegerOf(const Cell& cell) {
 
 Cell OrNull(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
 
-// What makes two events one fault, beside place and kind.
-std::string SubjectOf(const std::string& kind, const Cell& xid, const Cell& message) {
-  if (kind == "xid" || kind == "sxid") return CellText(xid);
-  if (kind == "nccl_warning") return CellText(message);
-  return {};
+// What makes two events one fault, beside place and kind: all that they say, but what differs each
+// time that a fault is told of.
+std::string SubjectOf(const std::string& kind, const Cell& xid, const std::string& fields) {
+  if (kind == "xid") return CellText(xid);
+  if (kind == "preemption" || kind == "retraction" || kind == "train_step") return {};
+  return fields;
 }
 
 Result<std::vector<TimelineEvent>> LoadEvents(Connection& connection,
@@ -38,7 +40,7 @@ Result<std::vector<TimelineEvent>> LoadEvents(Connection& connection,
           R"(SELECT e.run, e.kind, e.severity, coalesce(e.host, json_extract_string(e.fields, '$.host'), ''), coalesce(e.process, ''),
                     coalesce(e.gpu, ''), e.time_ns, e.pid, e.rank, e.fields,
                     coalesce(json_extract_string(e.fields, '$.xid'), json_extract_string(e.fields, '$.sxid')), json_extract_string(e.fields, '$.message'),
-                    f.path, e.source, e.line, coalesce(e.text, '')
+                    f.path, e.source, e.line, coalesce(e.text, ''), coalesce(e.roles, '')
              FROM log_events e JOIN source f USING (source)
              WHERE ($1::VARCHAR IS NULL OR e.run = $1) AND ($2::VARCHAR IS NULL OR e.kind = $2)
                AND ($3 OR e.severity <> 'info')
@@ -64,10 +66,9 @@ Result<std::vector<TimelineEvent>> LoadEvents(Connection& connection,
     event.source = IntegerOf(row[13]).value_or(0);
     event.line = IntegerOf(row[14]).value_or(0);
     event.text = CellText(row[15]);
-    // The driver repeats a fault for each process that meets it: those of one GPU are one.
-    const bool is_of_gpu = event.kind == "xid" || event.kind == "sxid";
-    const Key key(event.source, event.kind, event.gpu, event.rank,
-                  is_of_gpu ? std::nullopt : event.pid, SubjectOf(event.kind, row[10], row[11]));
+    event.roles = CellText(row[16]);
+    const Key key(event.source, event.kind, event.gpu + '\n' + event.roles, event.rank, event.pid,
+                  SubjectOf(event.kind, row[10], event.fields));
     const auto [place, is_new] = last.try_emplace(key, events.size());
     if (!is_new) {
       TimelineEvent& before = events[place->second];
@@ -86,43 +87,65 @@ Result<std::vector<TimelineEvent>> LoadEvents(Connection& connection,
   return events;
 }
 
-// The error that ended an engine is the last line of the message in which it says so.
+using Place = std::pair<int64_t, int64_t>;  // source and line
+
+// The error that ended an engine: the last line of the message in which it says so, or else the
+// last error of a traceback shortly before.
 Status AddEngineCauses(Connection& connection, std::vector<TimelineEvent>& events) {
+  TELLTALE_ASSIGN(const Table table, connection.Query(
+                                         R"(WITH death AS (
+               SELECT e.source, e.line, l.head FROM log_event e
+               JOIN log_line l ON l.source = e.source AND l.line = e.line WHERE e.kind = 'engine_death'),
+             within AS (
+               SELECT d.source, d.line, arg_max(t.text, t.line) AS text
+               FROM death d JOIN log_line t ON t.source = d.source AND t.head = d.head
+               WHERE t.line > d.line AND trim(t.text) <> '' GROUP BY ALL),
+             failed AS (
+               SELECT t.source, t.line, t.text FROM log_line t
+               WHERE t.head < t.line AND NOT starts_with(t.text, ' ') AND regexp_matches(t.text, '^[A-Za-z_.]+(Error|Exception)')
+                 AND t.source IN (SELECT source FROM death)),
+             before AS (
+               SELECT d.source, d.line, f.text FROM death d
+               ASOF JOIN failed f ON f.source = d.source AND f.line < d.line
+               WHERE f.line > d.line - 200)
+             SELECT d.source, d.line, coalesce(w.text, b.text)
+             FROM death d LEFT JOIN within w USING (source, line) LEFT JOIN before b USING (source, line))"));
+  std::map<Place, std::string> causes;
+  for (const auto& row : table.rows) {
+    causes[{IntegerOf(row[0]).value_or(0), IntegerOf(row[1]).value_or(0)}] = CellText(row[2]);
+  }
   for (TimelineEvent& event : events) {
-    if (event.kind != "engine_death") continue;
-    const std::array<Cell, 2> parameters = {Cell(event.source), Cell(event.line)};
-    TELLTALE_ASSIGN(const Table last,
-                    connection.Query("SELECT text FROM log_line WHERE source = $1 AND head = "
-                                     "(SELECT head FROM log_line WHERE source = $1 AND line = $2) "
-                                     "AND line > $2 AND text <> '' ORDER BY line DESC LIMIT 1",
-                                     parameters));
-    if (!last.rows.empty()) event.cause = CellText(last.rows[0][0]);
+    if (event.kind == "engine_death") event.cause = causes[{event.source, event.line}];
   }
   return {};
 }
 
 // Other processes that hold memory of the GPU, by the names that the run's sources know.
 Status AddMemoryHolders(Connection& connection, std::vector<TimelineEvent>& events) {
+  TELLTALE_ASSIGN(const Table table, connection.Query(
+                                         R"(WITH holder AS (
+               SELECT e.source, e.line, f.run, h.pid, h.bytes
+               FROM log_event e JOIN source f USING (source),
+                    unnest(from_json(json_extract(e.fields, '$.other_processes'),
+                                     '[{"pid":"BIGINT","bytes":"BIGINT"}]')) AS u(h)
+               WHERE e.kind = 'cuda_out_of_memory'),
+             process AS (
+               SELECT f.run, p.pid, any_value(p.rank) AS rank FROM log_process p JOIN source f USING (source)
+               WHERE p.pid IS NOT NULL GROUP BY ALL)
+             SELECT h.source, h.line, h.pid, h.bytes, p.rank
+             FROM holder h LEFT JOIN process p ON p.run = h.run AND p.pid = h.pid
+             ORDER BY h.source, h.line, h.bytes DESC)"));
+  std::map<Place, std::string> causes;
+  for (const auto& row : table.rows) {
+    std::string& cause = causes[{IntegerOf(row[0]).value_or(0), IntegerOf(row[1]).value_or(0)}];
+    const auto bytes = static_cast<double>(IntegerOf(row[3]).value_or(0));
+    cause +=
+        fmt::format("{}process {}{} holds {:.2f} GiB of the same GPU", cause.empty() ? "" : "; ",
+                    CellText(row[2]), IntegerOf(row[4]) ? " (rank " + CellText(row[4]) + ")" : "",
+                    bytes / (1024.0 * 1024 * 1024));
+  }
   for (TimelineEvent& event : events) {
-    if (event.kind != "cuda_out_of_memory") continue;
-    const std::array<Cell, 2> parameters = {Cell(event.fields), Cell(event.run)};
-    TELLTALE_ASSIGN(const Table holders,
-                    connection.Query(
-                        R"(SELECT h.pid, h.bytes, any_value(p.rank), any_value(p.name)
-               FROM (SELECT unnest(from_json(json_extract($1::VARCHAR, '$.other_processes'),
-                                             '[{"pid":"BIGINT","bytes":"BIGINT"}]')) AS h)
-               LEFT JOIN (SELECT l.pid, l.rank, l.name, u.name AS run FROM log_process l
-                          JOIN source f USING (source) JOIN run u ON u.run = f.run) p
-                 ON p.pid = h.pid AND p.run = $2
-               GROUP BY h.pid, h.bytes ORDER BY h.bytes DESC)",
-                        parameters));
-    for (const auto& row : holders.rows) {
-      const auto bytes = static_cast<double>(IntegerOf(row[1]).value_or(0));
-      event.cause += fmt::format("{}process {}{} holds {:.2f} GiB of the same GPU",
-                                 event.cause.empty() ? "" : "; ", CellText(row[0]),
-                                 IntegerOf(row[2]) ? " (rank " + CellText(row[2]) + ")" : "",
-                                 bytes / (1024.0 * 1024 * 1024));
-    }
+    if (event.kind == "cuda_out_of_memory") event.cause = causes[{event.source, event.line}];
   }
   return {};
 }
@@ -139,37 +162,73 @@ Result<std::map<std::string, std::vector<int64_t>>> KnownRanks(Connection& conne
   return ranks;
 }
 
+// Statuses of one group that ranks wrote about one hang.
+struct Incident {
+  std::string group;
+  int64_t first_ns = 0, last_ns = 0;
+  std::vector<WatchdogStatus> statuses;
+};
+
+Result<std::map<std::string, std::vector<Incident>>> LoadIncidents(Connection& connection) {
+  // Ranks give up at about the same time; the next hang is at least a timeout away.
+  constexpr int64_t kApart = 300'000'000'000;
+  TELLTALE_ASSIGN(const Table table,
+                  connection.Query(
+                      R"(SELECT run, coalesce(json_extract_string(fields, '$.group_name'),
+                                  json_extract_string(fields, '$.group'), '') AS group_name, rank,
+                    try_cast(json_extract_string(fields, '$.sequence') AS BIGINT),
+                    try_cast(json_extract_string(fields, '$.last_enqueued') AS BIGINT),
+                    try_cast(json_extract_string(fields, '$.last_completed') AS BIGINT), coalesce(time_ns, 0)
+             FROM log_events WHERE kind = 'nccl_watchdog_status'
+             ORDER BY run, group_name, time_ns, source, line)"));
+  std::map<std::string, std::vector<Incident>> incidents;
+  for (const auto& row : table.rows) {
+    std::vector<Incident>& of_run = incidents[CellText(row[0])];
+    const int64_t time_ns = IntegerOf(row[6]).value_or(0);
+    if (of_run.empty() || of_run.back().group != CellText(row[1]) ||
+        time_ns - of_run.back().last_ns > kApart) {
+      of_run.push_back({CellText(row[1]), time_ns, time_ns, {}});
+    }
+    of_run.back().last_ns = time_ns;
+    of_run.back().statuses.push_back(
+        {IntegerOf(row[2]).value_or(-1), IntegerOf(row[3]), IntegerOf(row[4]), IntegerOf(row[5])});
+  }
+  return incidents;
+}
+
 Status AddLaggards(Connection& connection, std::vector<TimelineEvent>& events) {
   const bool any = std::any_of(events.begin(), events.end(), [](const TimelineEvent& event) {
     return event.kind.starts_with("nccl_watchdog");
   });
   if (!any) return {};
-  TELLTALE_ASSIGN(
-      const Table table,
-      connection.Query(
-          R"(SELECT run, coalesce(json_extract_string(fields, '$.group_name'), json_extract_string(fields, '$.group'), ''), rank,
-                    (json_extract_string(fields, '$.sequence'))::BIGINT, (json_extract_string(fields, '$.last_enqueued'))::BIGINT,
-                    (json_extract_string(fields, '$.last_completed'))::BIGINT
-             FROM log_events WHERE kind = 'nccl_watchdog_status' ORDER BY time_ns, source, line)"));
-  std::map<std::string, std::map<std::string, std::vector<WatchdogStatus>>> groups;  // by run
-  for (const auto& row : table.rows) {
-    groups[CellText(row[0])][CellText(row[1])].push_back(
-        {IntegerOf(row[2]).value_or(-1), IntegerOf(row[3]), IntegerOf(row[4]), IntegerOf(row[5])});
-  }
+  TELLTALE_ASSIGN(const auto incidents, LoadIncidents(connection));
   TELLTALE_ASSIGN(const auto ranks, KnownRanks(connection));
+  // What a rank tells of one hang comes within moments.
+  constexpr int64_t kMoments = 120'000'000'000;
   for (TimelineEvent& event : events) {
-    if (!event.kind.starts_with("nccl_watchdog")) continue;
+    const auto of_run = incidents.find(event.run);
+    if (!event.kind.starts_with("nccl_watchdog") || of_run == incidents.end()) continue;
     const auto known = ranks.find(event.run);
-    for (const auto& [group, statuses] : groups[event.run]) {
+    for (const Incident& incident : of_run->second) {
+      const int64_t time_ns = event.time_ns.value_or(0);
+      if (time_ns < incident.first_ns - kMoments || time_ns > incident.last_ns + kMoments) continue;
+      // A status is of its own group; a timeout does not say of which it is.
+      if (event.kind == "nccl_watchdog_status" &&
+          event.fields.find(JsonString(incident.group)) == std::string::npos) {
+        continue;
+      }
       const bool has_rank =
-          std::any_of(statuses.begin(), statuses.end(),
+          std::any_of(incident.statuses.begin(), incident.statuses.end(),
                       [&](const WatchdogStatus& status) { return event.rank == status.rank; });
       if (!has_rank) continue;
       // A rank that is not of the group cannot lag in it: only the world's ranks are all known.
-      const bool is_world = group.empty() || group == "default_pg" || group == "0";
-      const Laggards laggards = FindLaggards(
-          statuses, is_world && known != ranks.end() ? known->second : std::vector<int64_t>());
-      if (laggards.reason.empty()) continue;
+      const bool is_world =
+          incident.group.empty() || incident.group == "default_pg" || incident.group == "0";
+      const Laggards laggards =
+          FindLaggards(incident.statuses,
+                       is_world && known != ranks.end() ? known->second : std::vector<int64_t>());
+      if (laggards.reason.empty() || event.cause.find(laggards.reason) != std::string::npos)
+        continue;
       event.cause += (event.cause.empty() ? "" : "; ") + laggards.reason;
     }
   }
@@ -201,7 +260,9 @@ Status AddSteps(Connection& connection, std::vector<TimelineEvent>& events) {
     while (after != run->second.begin()) {
       --after;
       if (!event.host.empty() && !after->host.empty() && event.host != after->host) continue;
-      event.step = after->number;
+      // One of long before is of another job in the same folder.
+      constexpr int64_t kLong = 3'600'000'000'000;
+      if (*event.time_ns - after->start_ns <= kLong) event.step = after->number;
       break;
     }
   }

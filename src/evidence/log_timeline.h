@@ -14,7 +14,7 @@
 namespace telltale::evidence {
 
 struct TimelineEvent {
-  std::string run, kind, severity, host, process, gpu;
+  std::string run, kind, severity, host, process, roles, gpu;
   std::optional<int64_t> time_ns;       // by the clock of its host
   std::optional<int64_t> last_time_ns;  // of the last repeat
   uint64_t count = 1;

@@ -21,6 +21,12 @@ std::optional<int64_t> Later(std::optional<int64_t> base, std::optional<int64_t>
   return sum;
 }
 
+void Widen(RequestFacts& facts, std::optional<int64_t> from_ns, std::optional<int64_t> to_ns) {
+  if (from_ns) facts.arrival_ns = std::min(facts.arrival_ns.value_or(*from_ns), *from_ns);
+  facts.end_ns = facts.end_ns && to_ns ? std::max(facts.end_ns, to_ns) : std::nullopt;
+  facts.scheduled_ns = facts.first_token_ns = facts.prefill_ns = facts.inference_ns = std::nullopt;
+}
+
 // vLLM: a span for each request that has finished.
 Status LoadVllmSpans(Connection& connection, int64_t run, RunRequests& requests) {
   const std::array<Cell, 1> parameters = {Cell(run)};
@@ -30,23 +36,30 @@ Status LoadVllmSpans(Connection& connection, int64_t run, RunRequests& requests)
                FROM span s JOIN source f USING (source)
                WHERE f.run = $1 AND s.name = 'llm_request' AND json_valid(s.attributes))
              SELECT id, coalesce(service, ''), coalesce(host, ''), start_ns, end_ns,
-                    (try_cast(json_extract_string(attributes, '$."gen_ai.latency.time_in_queue"') AS DOUBLE) * 1e9)::BIGINT,
-                    (try_cast(json_extract_string(attributes, '$."gen_ai.latency.time_to_first_token"') AS DOUBLE) * 1e9)::BIGINT,
+                    try_cast(try_cast(json_extract_string(attributes, '$."gen_ai.latency.time_in_queue"') AS DOUBLE) * 1e9 AS BIGINT),
+                    try_cast(try_cast(json_extract_string(attributes, '$."gen_ai.latency.time_to_first_token"') AS DOUBLE) * 1e9 AS BIGINT),
                     coalesce(try_cast(json_extract_string(attributes, '$."gen_ai.usage.prompt_tokens"') AS BIGINT),
                              try_cast(json_extract_string(attributes, '$."gen_ai.usage.input_tokens"') AS BIGINT)),
                     coalesce(try_cast(json_extract_string(attributes, '$."gen_ai.usage.completion_tokens"') AS BIGINT),
                              try_cast(json_extract_string(attributes, '$."gen_ai.usage.output_tokens"') AS BIGINT)),
                     coalesce(try_cast(json_extract_string(attributes, '$."gen_ai.usage.num_sequences"') AS BIGINT),
                              try_cast(json_extract_string(attributes, '$."gen_ai.request.n"') AS BIGINT)),
-                    (try_cast(json_extract_string(attributes, '$."gen_ai.latency.time_in_model_prefill"') AS DOUBLE) * 1e9)::BIGINT,
-                    (try_cast(json_extract_string(attributes, '$."gen_ai.latency.time_in_model_inference"') AS DOUBLE) * 1e9)::BIGINT
+                    try_cast(try_cast(json_extract_string(attributes, '$."gen_ai.latency.time_in_model_prefill"') AS DOUBLE) * 1e9 AS BIGINT),
+                    try_cast(try_cast(json_extract_string(attributes, '$."gen_ai.latency.time_in_model_inference"') AS DOUBLE) * 1e9 AS BIGINT)
              FROM requests WHERE id IS NOT NULL AND start_ns IS NOT NULL
-             ORDER BY start_ns, id)",
+             ORDER BY attributes NOT LIKE '%gen_ai.latency.%', start_ns, id)",
                                          parameters));
   for (const auto& row : table.rows) {
     RequestFacts& facts = requests.Of(CellText(row[0]));
-    if (facts.in_span) continue;  // an id that came twice: the first
+    const bool has_details = IntegerOf(row[5]).has_value() || IntegerOf(row[6]).has_value();
+    if (facts.in_span) {
+      // Of an id that came twice, only the time from the first to the last is known. What stands
+      // before an engine (a router) may have a span of the same name, without the engine's times.
+      if (has_details || !facts.has_details) Widen(facts, IntegerOf(row[3]), IntegerOf(row[4]));
+      continue;
+    }
     facts.in_span = true;
+    facts.has_details = has_details;
     facts.engine = CellText(row[1]).find("sglang") == std::string::npos ? "vllm" : "sglang";
     facts.host = CellText(row[2]);
     facts.arrival_ns = IntegerOf(row[3]);
@@ -104,6 +117,22 @@ Status LoadSglangSpans(Connection& connection, int64_t run, RunRequests& request
   return {};
 }
 
+// The request that a line names: one that a span tells of, with or without an engine's suffix; or
+// one of lines, if the engine's random suffix says so. Ids that end in a number of their own are
+// requests of their own.
+RequestFacts& OfLine(RunRequests& requests, const std::string& id) {
+  const std::vector<uint32_t> known = requests.ids.Find(id);
+  if (known.size() == 1) {
+    const std::string& name = requests.ids.ids()[known.front()];
+    constexpr size_t kRandomSuffix = 9;  // -b958a13d
+    const bool has_random_suffix = id.size() >= name.size() + kRandomSuffix;
+    if (name == id || requests.facts[known.front()].in_span || has_random_suffix) {
+      return requests.facts[known.front()];
+    }
+  }
+  return requests.Of(id);
+}
+
 Status LoadLogs(Connection& connection, int64_t run, RunRequests& requests) {
   const std::array<Cell, 1> parameters = {Cell(run)};
   TELLTALE_ASSIGN(
@@ -124,8 +153,7 @@ Status LoadLogs(Connection& connection, int64_t run, RunRequests& requests) {
     const std::string id = CellText(row[1]);
     const auto time_ns = IntegerOf(row[2]);
     // Shorter ids come first: a longer one may be the same with an engine's suffix.
-    const std::vector<uint32_t> known = requests.ids.Find(id);
-    RequestFacts& facts = known.size() == 1 ? requests.facts[known.front()] : requests.Of(id);
+    RequestFacts& facts = OfLine(requests, id);
     facts.in_log = true;
     if (facts.engine.empty()) facts.engine = "vllm";
     // A span is exact where a line has whole seconds.
@@ -133,6 +161,11 @@ Status LoadLogs(Connection& connection, int64_t run, RunRequests& requests) {
     if (facts.host.empty()) facts.host = CellText(row[3]);
     if (*time_ns % kSecond == 0) facts.time_error_ns = kSecond;
     if (kind == "request_received" || kind == "request_added") {
+      // One that comes again after its end: from the first time on, without an end.
+      if (facts.end_ns && *time_ns > *facts.end_ns) {
+        facts.end_ns = std::nullopt;
+        facts.status.clear();
+      }
       facts.arrival_ns = std::min(facts.arrival_ns.value_or(*time_ns), *time_ns);
     } else {
       facts.end_ns = time_ns;
@@ -201,10 +234,12 @@ RequestWindow WindowOf(const RequestFacts& facts, int64_t step_ns) {
   const int64_t end_ns = facts.end_ns ? *facts.end_ns + facts.time_error_ns : kOpenEnd;
   if (!facts.arrival_ns && !facts.end_ns) {
     // Only named somewhere: it may have been there at any time.
+    window.is_loose = true;
     window.active = window.generation = window.prefill = {-kOpenEnd, kOpenEnd};
     return window;
   }
   const int64_t arrival_ns = facts.arrival_ns.value_or(-kOpenEnd);
+  window.is_loose = !facts.arrival_ns;
   window.active = {facts.scheduled_ns.value_or(arrival_ns), end_ns};
   window.generation = window.prefill = window.active;
   if (!facts.context_stages.empty() || !facts.generation_stages.empty()) {

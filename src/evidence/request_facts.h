@@ -23,7 +23,8 @@ struct RequestFacts {
   int64_t time_error_ns = 0;  // times may be later by up to this
   std::optional<int64_t> prompt_tokens, output_tokens;
   int64_t sequences = 1;
-  std::string status;  // finished, aborted, failed; empty where nothing tells of an end
+  bool has_details = false;  // a span of the engine itself, rather than of what stands before it
+  std::string status;        // finished, aborted, failed; empty where nothing tells of an end
   bool in_span = false, in_log = false, in_capture = false;
   // SGLang's spans tell of each stage.
   std::vector<TimeRange> context_stages, generation_stages;

@@ -142,6 +142,36 @@ TEST(StepRequests, WithoutPreemptionThoseAtWorkWereInTheStep) {
   EXPECT_EQ(PairsOf({StepAt(15, 1, 0)}, requests, options).size(), 3U);
 }
 
+TEST(StepRequests, SequencesOfARequestEndByThemselves) {
+  RequestWindow two = Between(10, 20, 400);
+  two.sequences = 2;
+  const RequestWindow one = Between(10, 20, 400);
+  // Both sequences of the first, or one and the second request.
+  EXPECT_EQ(PairsOf({StepAt(100, 0, 2)}, {two, one}).front().substr(0, 10), "0:0 window");
+  EXPECT_EQ(PairsOf({StepAt(100, 0, 3)}, {two, one}).size(), 2U);
+  EXPECT_EQ(PairsOf({StepAt(100, 0, 3)}, {two, one}).front().substr(0, 9), "0:0 exact");
+}
+
+TEST(StepRequests, NothingIsExactWhereTimesContradict) {
+  RelateOptions options;
+  options.may_preempt = false;
+  // Two were at work for certain, but the second step had one.
+  const std::vector<RequestWindow> requests = {Between(10, 20, 400), Between(10, 20, 400)};
+  EXPECT_EQ(PairsOf({StepAt(100, 0, 2), StepAt(200, 0, 1)}, requests, options),
+            (Strings{"0:0 window 1", "0:1 window 1", "1:0 window 0.5", "1:1 window 0.5"}));
+}
+
+TEST(StepRequests, RequestsOfOtherEnginesAreNotCertain) {
+  // One at work for certain, perhaps elsewhere; one that may have been there.
+  RequestWindow loose = Between(10, 20, 400);
+  loose.certain = {1, 0};
+  RelateOptions options;
+  options.may_preempt = false;
+  EXPECT_EQ(PairsOf({StepAt(100, 0, 1)}, {Between(10, 20, 400), loose}, options).size(), 1U);
+  options.has_other_engines = true;
+  EXPECT_EQ(PairsOf({StepAt(100, 0, 1)}, {Between(10, 20, 400), loose}, options).size(), 2U);
+}
+
 TEST(StepRequests, TooManyCandidatesAreNotNamed) {
   std::vector<RequestWindow> requests(300, Between(10, 20, 400));
   const Relation relation = RelateByTime({StepAt(100, 0, 7)}, requests, {});

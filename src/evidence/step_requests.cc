@@ -42,6 +42,11 @@ class Relater {
   bool HasStage(const std::vector<TimeRange>& stages, const EngineStep& step) const;
   Candidate Consider(uint32_t request, const EngineStep& step) const;
   int64_t Sequences(const std::vector<Candidate>& candidates, bool generating) const;
+  std::vector<Candidate> CertainOf(const std::vector<Candidate>& candidates) const;
+  bool AreAllNeeded(const std::vector<Candidate>& candidates, int64_t requests) const;
+  // Calls visit(step, candidates) for each; of more than most_candidates, perhaps not all.
+  template <typename Visit>
+  void ForEachStep(const Visit& visit) const;
   void RelateStep(uint32_t step, const std::vector<Candidate>& candidates, Relation& relation);
   void AddExact(uint32_t step, const std::vector<Candidate>& candidates, bool phases_known,
                 Relation& relation) const;
@@ -94,7 +99,8 @@ Candidate Relater::Consider(uint32_t index, const EngineStep& step) const {
 int64_t Relater::Sequences(const std::vector<Candidate>& candidates, bool generating) const {
   int64_t count = 0;
   for (const Candidate& candidate : candidates) {
-    if (!generating || candidate.may_generate) count += requests_[candidate.request].sequences;
+    if (generating && !candidate.may_generate) continue;
+    count = Plus(count, requests_[candidate.request].sequences);
   }
   return count;
 }
@@ -135,6 +141,26 @@ void Relater::AddWindow(uint32_t index, const std::vector<Candidate>& candidates
   }
 }
 
+std::vector<Candidate> Relater::CertainOf(const std::vector<Candidate>& candidates) const {
+  std::vector<Candidate> certain;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.is_certain) certain.push_back(candidate);
+  }
+  return certain;
+}
+
+// Whether none of them can be left out: without any one of them, even with all their sequences,
+// they would be too few.
+bool Relater::AreAllNeeded(const std::vector<Candidate>& candidates, int64_t requests) const {
+  int64_t fewest = requests;
+  for (const Candidate& candidate : candidates) {
+    if (requests_[candidate.request].is_loose) return false;
+    fewest = std::min(fewest, requests_[candidate.request].sequences);
+  }
+  const int64_t all = Sequences(candidates, false);
+  return !candidates.empty() && all >= requests && all - fewest < requests;
+}
+
 void Relater::RelateStep(uint32_t index, const std::vector<Candidate>& candidates,
                          Relation& relation) {
   const StepBatch& batch = steps_[index].batch;
@@ -143,64 +169,85 @@ void Relater::RelateStep(uint32_t index, const std::vector<Candidate>& candidate
     return;
   }
   const auto requests = batch.Requests();
-  if (!requests) return AddWindow(index, candidates, relation);
-  if (*requests == 0) return;
-  const bool all_certain =
-      std::all_of(candidates.begin(), candidates.end(),
-                  [](const Candidate& candidate) { return candidate.is_certain; });
-  if (!is_complete_ && !all_certain) return AddWindow(index, candidates, relation);
-  if (Sequences(candidates, false) != *requests) {
-    // Where nothing is pre-empted, those that were at work for certain were in the step: if they
-    // are as many as it had, nobody else was.
-    std::vector<Candidate> certain;
-    for (const Candidate& candidate : candidates) {
-      if (candidate.is_certain) certain.push_back(candidate);
-    }
-    if (options_.may_preempt || Sequences(certain, false) != *requests) {
-      return AddWindow(index, candidates, relation);
-    }
-    return AddExact(index, certain, Sequences(certain, true) == *batch.generation_requests,
-                    relation);
+  if (!requests || relation.steps_contradictory > 0) {
+    return AddWindow(index, candidates, relation);
   }
-  // Those that generate are among those that may: where these are as many, the others are
-  // prefilled.
-  AddExact(index, candidates, Sequences(candidates, true) == *batch.generation_requests, relation);
+  if (*requests == 0) return;
+  const std::vector<Candidate> certain = CertainOf(candidates);
+  const bool may_be_certain = !options_.has_other_engines;
+  const bool all_certain = may_be_certain && certain.size() == candidates.size();
+  if ((is_complete_ || all_certain) && AreAllNeeded(candidates, *requests)) {
+    // Those that generate are among those that may: where these are as many, the others are
+    // prefilled.
+    const bool phases_known = Sequences(candidates, true) == *batch.generation_requests;
+    return AddExact(index, candidates, phases_known, relation);
+  }
+  // Where nothing is pre-empted, those that were at work for certain were in the step: if they are
+  // as many as it had, nobody else was. Each was there with one sequence at least.
+  const bool are_all = is_complete_ && may_be_certain && !options_.may_preempt &&
+                       static_cast<int64_t>(certain.size()) == *requests;
+  if (!are_all) return AddWindow(index, candidates, relation);
+  AddExact(index, certain, Sequences(certain, true) == *batch.generation_requests, relation);
 }
 
-Relation Relater::Run() {
-  Relation relation;
+template <typename Visit>
+void Relater::ForEachStep(const Visit& visit) const {
+  // So many requests at once that none would be named: they are not looked at one by one.
+  constexpr size_t kMostOpen = 8192;
   std::vector<uint32_t> by_begin(requests_.size());
   std::iota(by_begin.begin(), by_begin.end(), 0U);
   std::sort(by_begin.begin(), by_begin.end(), [&](uint32_t a, uint32_t b) {
     return requests_[a].active.from_ns < requests_[b].active.from_ns;
   });
-  const auto for_each_step = [&](const auto& visit) {
-    std::vector<uint32_t> open;
-    std::vector<Candidate> candidates;
-    size_t next = 0;
-    for (uint32_t i = 0; i < steps_.size(); ++i) {
-      const EngineStep& step = steps_[i];
-      while (next < by_begin.size() &&
-             requests_[by_begin[next]].active.from_ns <= Plus(step.start_ns, options_.error_ns)) {
-        open.push_back(by_begin[next++]);
-      }
+  std::vector<uint32_t> open;
+  std::vector<Candidate> candidates;
+  size_t next = 0;
+  for (uint32_t i = 0; i < steps_.size(); ++i) {
+    const EngineStep& step = steps_[i];
+    while (next < by_begin.size() &&
+           requests_[by_begin[next]].active.from_ns <= Plus(step.start_ns, options_.error_ns)) {
+      open.push_back(by_begin[next++]);
+    }
+    constexpr uint32_t kSweep = 64;
+    if (open.size() <= kMostOpen || i % kSweep == 0) {
       std::erase_if(open, [&](uint32_t request) {
         return requests_[request].active.to_ns < Plus(step.start_ns, -options_.error_ns);
       });
-      candidates.clear();
-      for (const uint32_t request : open) {
-        const Candidate candidate = Consider(request, step);
-        if (candidate.may_generate || candidate.may_prefill) candidates.push_back(candidate);
+    }
+    candidates.clear();
+    if (open.size() > kMostOpen) {
+      for (size_t k = 0; k <= options_.most_candidates; ++k) {
+        candidates.push_back({open[k], true, true, false});
       }
       visit(i, candidates);
+      continue;
     }
-  };
-  for_each_step([&](uint32_t step, const std::vector<Candidate>& candidates) {
+    for (const uint32_t request : open) {
+      const Candidate candidate = Consider(request, step);
+      if (candidate.may_generate || candidate.may_prefill) candidates.push_back(candidate);
+    }
+    visit(i, candidates);
+  }
+}
+
+Relation Relater::Run() {
+  Relation relation;
+  ForEachStep([&](uint32_t step, const std::vector<Candidate>& candidates) {
     const auto requests = steps_[step].batch.Requests();
-    if (requests && Sequences(candidates, false) < *requests) ++relation.steps_short;
+    if (!requests || candidates.size() > options_.most_candidates) return;
+    int64_t known = 0;
+    for (const Candidate& candidate : candidates) {
+      const RequestWindow& request = requests_[candidate.request];
+      if (!request.is_loose) known = Plus(known, request.sequences);
+    }
+    if (known < *requests) ++relation.steps_short;
+    const auto certain = static_cast<int64_t>(CertainOf(candidates).size());
+    if (!options_.may_preempt && !options_.has_other_engines && certain > *requests) {
+      ++relation.steps_contradictory;
+    }
   });
   is_complete_ = relation.steps_short == 0;
-  for_each_step([&](uint32_t step, const std::vector<Candidate>& candidates) {
+  ForEachStep([&](uint32_t step, const std::vector<Candidate>& candidates) {
     RelateStep(step, candidates, relation);
   });
   return relation;

@@ -3,7 +3,8 @@
 // Which requests an engine's steps worked for, when steps only say how many requests they had. A
 // request may have been in a step if it was there at that time; where exactly as many may have been
 // in the step as it had, they were, and nothing else is possible. All else is a window: those that
-// may have been. Pure; thread safe.
+// may have been. `exact` rests on knowing all requests of the engine: where some left no trace, and
+// nothing shows it, it may be wrong. Pure; thread safe.
 
 #include <cstdint>
 #include <limits>
@@ -33,7 +34,9 @@ struct RequestWindow {
   // Where the engine tells of each stage: it was in steps of that kind within these only.
   bool has_stages = false;
   std::vector<TimeRange> context_stages, generation_stages;
-  int64_t sequences = 1;  // of the batch
+  int64_t sequences = 1;  // of the batch, at most: each ends by itself
+  // When it came, or that it was there at all, is not known well enough for any step to be certain.
+  bool is_loose = false;
   int64_t prompt_tokens = -1;
 };
 
@@ -59,6 +62,8 @@ struct RelateOptions {
   int64_t error_ns = 0;
   // Whether a request may have been left out of steps while it was at work, for want of memory.
   bool may_preempt = true;
+  // Whether requests may have been at work in another engine.
+  bool has_other_engines = false;
   // A step that may have had more requests than this has none named.
   size_t most_candidates = 256;
 };
@@ -68,6 +73,9 @@ struct Relation {
   // Steps that had more requests than are known: some requests have left no trace.
   uint64_t steps_short = 0;
   uint64_t steps_open = 0;  // with more candidates than are named
+  // Steps that had fewer requests than were at work for certain: times or clocks are not what they
+  // seem, and nothing is exact.
+  uint64_t steps_contradictory = 0;
 };
 
 // Steps by start. The pairs of a step are all `exact` or all `window`.

@@ -36,6 +36,7 @@ std::string_view LossEffect(std::string_view kind) {
       {"date_assumed", "times without a date may be a whole number of days off"},
       {"zone_assumed", "times without a zone are off by the zone, if it is not that of --log-zone"},
       {"time_since_start", "lines that are on no timeline: when the host started is not known"},
+      {"too_many_processes", "who wrote these lines is not kept"},
       {"cut_line", "what stands behind the first MiB of a line is missing"},
       {"not_utf8", "bytes are written as \\xNN; nothing is lost"},
       {"invalid_line", "lines that are not of the format are left out"},

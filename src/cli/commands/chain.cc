@@ -7,6 +7,7 @@
 
 #include "base/json_text.h"
 #include "cli/commands/list.h"
+#include "cli/commands/requests.h"
 #include "cli/output.h"
 #include "cli/store_access.h"
 #include "evidence/chain.h"
@@ -107,7 +108,8 @@ uint32_t ChosenRoot(const TraceEvents& events, const ChainCommand& options,
 std::vector<uint32_t> StepsOfRequest(Connection& connection, const TraceEvents& events,
                                      const ChainCommand& options, std::vector<std::string>& notes) {
   const auto or_null = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
-  const std::array<Cell, 3> parameters = {or_null(options.run), Cell(options.request),
+  const std::string request_id = ChosenRequest(connection, options.request, options.run);
+  const std::array<Cell, 3> parameters = {or_null(options.run), Cell(request_id),
                                           options.rank ? Cell(*options.rank) : Cell()};
   const Table table =
       ValueOrThrow(connection.Query(ValueOrThrow(QueryText("requests/steps")), parameters));
@@ -121,6 +123,7 @@ std::vector<uint32_t> StepsOfRequest(Connection& connection, const TraceEvents& 
   bool any_possible = false;
   for (const std::vector<Cell>& row : table.rows) {
     const std::string basis = CellText(row[column("basis")]);
+    if (options.step && CellText(row[column("step")]) != std::to_string(*options.step)) continue;
     const auto* const event = std::get_if<int64_t>(&row[column("event")]);
     if (event == nullptr) continue;
     if (basis == "window") {
@@ -136,7 +139,13 @@ std::vector<uint32_t> StepsOfRequest(Connection& connection, const TraceEvents& 
                                 basis));
   }
   if (steps.empty()) {
-    const std::string request = Visible(options.request);
+    const std::string request = Visible(request_id);
+    if (options.step) {
+      throw CommandFailure(
+          fmt::format("step {0} is not certain to be of request {1}; `telltale steps {1}` "
+                      "lists its steps",
+                      *options.step, request));
+    }
     if (!any_possible) {
       throw CommandFailure(fmt::format(
           "no step of a profile is known to be of request {}; `telltale requests` lists requests",
@@ -280,14 +289,6 @@ void RunChainOfRequest(Connection& connection, const TraceEvents& events,
                        const ChainCommand& options, const GlobalOptions& global) {
   std::vector<std::string> notes;
   std::vector<uint32_t> steps = StepsOfRequest(connection, events, options, notes);
-  if (options.step) {
-    if (*options.step >= steps.size()) {
-      throw CommandFailure(
-          fmt::format("request {} has steps 0 to {}", Visible(options.request), steps.size() - 1));
-    }
-    steps = {steps[*options.step]};
-    notes = {notes[*options.step]};
-  }
   const size_t all = steps.size();
   if (options.top > 0 && steps.size() > options.top) steps.resize(options.top);
   const evidence::ChainOptions chain_options = ChainOptionsOf(options);
@@ -353,9 +354,10 @@ void AddChainCommand(CLI::App& app, GlobalOptions& global) {
                       "id of a request, or how it begins: the chains of the steps that served it");
   command->add_option("--top", options->top, "of a request, so many steps (4); 0 for all");
   command
-      ->add_option(
-          "--step", options->step,
-          "number of the step, as `telltale chain` lists it with the same --run and --rank")
+      ->add_option("--step", options->step,
+                   "number of the step, as `telltale chain` lists it with the same --run and "
+                   "--rank; of a request, "
+                   "as `telltale steps` lists it")
       ->check(CLI::Range(0, 1 << 30));
   command->add_option("--event", options->event, "the chain below this event instead");
   command->add_option("--run", options->run, "only this run");

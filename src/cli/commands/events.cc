@@ -32,10 +32,11 @@ void RunEvents(const EventsCommand& options, const GlobalOptions& global) {
                          {{"last_time_ns", "BIGINT"}, {"fields", "VARCHAR"}, {"run", "VARCHAR"}});
   }
   for (const evidence::TimelineEvent& event : events) {
-    table.rows.push_back({OrNull(event.time_ns), event.severity, event.kind, event.count,
-                          OrNull(event.host), OrNull(event.process), OrNull(event.pid),
-                          OrNull(event.rank), OrNull(event.gpu), OrNull(event.step),
-                          OrNull(event.cause), event.text, event.path, event.line});
+    table.rows.push_back(
+        {OrNull(event.time_ns), event.severity, event.kind, event.count, OrNull(event.host),
+         OrNull(event.process.empty() ? event.roles : event.process), OrNull(event.pid),
+         OrNull(event.rank), OrNull(event.gpu), OrNull(event.step), OrNull(event.cause), event.text,
+         event.path, event.line});
     if (!is_table) {
       table.rows.back().insert(table.rows.back().end(),
                                {OrNull(event.last_time_ns), Cell(event.fields), Cell(event.run)});

@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <mutex>
@@ -182,6 +183,7 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
   options.threads = command.threads;
   options.log_zone_seconds = ZoneSeconds(command.log_zone).value_or(0);
   IngestReport report;
+  Status related;
   {
     ProgressLine line(global.ShowProgress());
     std::mutex mutex;
@@ -196,11 +198,10 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
           100.0 * static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(total, 1))));
     };
     report = ValueOrThrow(Ingest(*store, options));
-    // The sources are in the store; the same command once more joins what could not be joined now.
-    if (const Status linked = evidence::LinkRequests(*store); !linked) {
-      fmt::print(stderr, "telltale: steps and requests could not be related: {}\n",
-                 Visible(linked.error().message));
-    }
+    const auto start = std::chrono::steady_clock::now();
+    related = evidence::LinkRequests(*store);
+    report.seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     // The sources are in the store; without kept answers its questions only take longer.
     if (const Status kept = collectives::KeepAnswers(*store); !kept) {
       fmt::print(stderr, "telltale: answers could not be kept: {}\n",
@@ -233,6 +234,12 @@ void RunIngest(const IngestCommand& command, const GlobalOptions& global) {
     throw CommandFailure(fmt::format("{} of {} sources failed", failed, report.sources.size()));
   }
   if (!any) throw CommandFailure("nothing to ingest was found");
+  if (!related) {
+    throw CommandFailure(
+        fmt::format("the sources are in the store, but steps and requests could not be "
+                    "related: {}",
+                    Visible(related.error().message)));
+  }
 }
 
 }  // namespace

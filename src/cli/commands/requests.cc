@@ -1,11 +1,14 @@
 // `telltale requests`, `steps`, `logs` and `clocks`: what served which request, and when.
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json_text.h"
 #include "cli/commands/list.h"
+#include "cli/commands/requests.h"
 #include "cli/output.h"
 #include "cli/store_access.h"
 #include "store/query.h"
@@ -28,23 +31,28 @@ Table Ask(Connection& connection, const char* query, std::span<const Cell> param
   return ValueOrThrow(connection.Query(ValueOrThrow(QueryText(query)), parameters));
 }
 
-// An id that no request has is a slip, not an empty answer.
-void RequireRequest(Connection& connection, const RequestCommand& options) {
+// Ids that are the one asked for, or else begin with it. None is a slip, not an empty answer.
+std::vector<std::string> FindRequests(Connection& connection, const RequestCommand& options) {
   if (!options.run.empty()) RequireRun(connection, options.run);
-  if (options.request.empty()) return;
   const std::array<Cell, 2> parameters = {Cell(options.request), OrNull(options.run)};
   const Table table = ValueOrThrow(connection.Query(
-      "SELECT count(*) FILTER (starts_with(r.name, $1))::BIGINT, count(*)::BIGINT "
-      "FROM request r JOIN run u ON u.run = r.run WHERE $2::VARCHAR IS NULL OR u.name = $2",
+      "SELECT DISTINCT r.name FROM request r JOIN run u ON u.run = r.run "
+      "WHERE starts_with(r.name, $1) AND ($2::VARCHAR IS NULL OR u.name = $2) ORDER BY r.name",
       parameters));
-  if (std::get<int64_t>(table.rows[0][0]) > 0) return;
+  std::vector<std::string> found;
+  for (const std::vector<Cell>& row : table.rows) found.push_back(CellText(row[0]));
+  if (std::find(found.begin(), found.end(), options.request) != found.end()) {
+    return {options.request};
+  }
+  if (!found.empty()) return found;
+  if (ValueOrThrow(connection.QueryInteger("SELECT count(*) FROM request")) == 0) {
+    throw CommandFailure(
+        "the store knows no requests: they are told of by OpenTelemetry spans, by lines such as "
+        "`Added request …`, and by ranges of capture; ingest one of these");
+  }
   throw CommandFailure(
-      std::get<int64_t>(table.rows[0][1]) == 0
-          ? "the store knows no requests: they are told of by OpenTelemetry spans, by lines such "
-            "as "
-            "`Added request …`, and by ranges of capture; ingest one of these"
-          : fmt::format("no request's id is or begins with {}; `telltale requests` lists them",
-                        Visible(options.request)));
+      fmt::format("no request's id is or begins with {}; `telltale requests` lists them",
+                  Visible(options.request)));
 }
 
 // Lists in columns are JSON already: they go out as arrays.
@@ -64,14 +72,11 @@ void PrintRequestsJson(const Table& table) {
 
 void RunRequests(const RequestCommand& options, const GlobalOptions& global) {
   const OpenStore opened = OpenForReading(global);
-  RequireRequest(*opened.connection, options);
-  const std::array<Cell, 2> parameters = {OrNull(options.run), OrNull(options.request)};
+  const std::vector<std::string> found = FindRequests(*opened.connection, options);
+  const bool is_exact = found.size() == 1;
+  const std::array<Cell, 3> parameters = {
+      OrNull(options.run), OrNull(is_exact ? found.front() : options.request), Cell(is_exact)};
   Table table = Ask(*opened.connection, "requests/requests", parameters);
-  if (table.rows.empty()) {
-    RequestCommand any = options;
-    any.request = "?";
-    RequireRequest(*opened.connection, any);
-  }
   KeepTop(table, options.top, global);
   if (global.format == Format::kJson) return PrintRequestsJson(table);
   if (global.format == Format::kTable) {
@@ -83,21 +88,34 @@ void RunRequests(const RequestCommand& options, const GlobalOptions& global) {
 
 void RunSteps(const RequestCommand& options, const GlobalOptions& global) {
   const OpenStore opened = OpenForReading(global);
-  RequireRequest(*opened.connection, options);
-  const std::array<Cell, 3> parameters = {OrNull(options.run), OrNull(options.request),
+  if (!options.run.empty()) RequireRun(*opened.connection, options.run);
+  const std::string request = ChosenRequest(*opened.connection, options.request, options.run);
+  const std::array<Cell, 3> parameters = {OrNull(options.run), OrNull(request),
                                           OrNull(options.rank)};
   Table table = Ask(*opened.connection, "requests/steps", parameters);
+  if (table.rows.empty() && !global.quiet) {
+    fmt::print(stderr, "no steps: profiles of engines and of training mark them\n");
+  }
   KeepTop(table, options.top, global);
   PrintTable(table, global, "steps/1", "steps");
 }
 
 void RunLogs(const RequestCommand& options, const GlobalOptions& global) {
-  if (options.request.empty() && !options.step) {
-    throw CommandFailure("name a request, or a step with --step (`telltale steps`)", kExitUsage);
+  if (options.request.empty() == !options.step.has_value()) {
+    throw CommandFailure("name either a request, or a step with --step (`telltale steps`)",
+                         kExitUsage);
   }
   const OpenStore opened = OpenForReading(global);
-  RequireRequest(*opened.connection, options);
-  const std::array<Cell, 3> parameters = {OrNull(options.run), OrNull(options.request),
+  const std::string request = ChosenRequest(*opened.connection, options.request, options.run);
+  if (options.step) {
+    const std::array<Cell, 1> step = {Cell(*options.step)};
+    if (ValueOrThrow(opened.connection->QueryInteger("SELECT count(*) FROM step WHERE step = $1",
+                                                     step)) == 0) {
+      throw CommandFailure(
+          fmt::format("there is no step {}; `telltale steps` lists them", *options.step));
+    }
+  }
+  const std::array<Cell, 3> parameters = {OrNull(options.run), OrNull(request),
                                           OrNull(options.step)};
   Table table = Ask(*opened.connection, "requests/logs", parameters);
   KeepTop(table, options.top, global);
@@ -122,6 +140,23 @@ void RunClocks(const RequestCommand& options, const GlobalOptions& global) {
 }
 
 }  // namespace
+
+std::string ChosenRequest(Connection& connection, const std::string& request,
+                          const std::string& run) {
+  if (request.empty()) return {};
+  RequestCommand options;
+  options.request = request;
+  options.run = run;
+  const std::vector<std::string> found = FindRequests(connection, options);
+  if (found.size() == 1) return found.front();
+  constexpr size_t kNamed = 5;
+  std::string names;
+  for (size_t i = 0; i < std::min(found.size(), kNamed); ++i) {
+    names += (i > 0 ? ", " : "") + Visible(found[i]);
+  }
+  throw CommandFailure(fmt::format("{} requests begin with {}: {}{}; name one", found.size(),
+                                   Visible(request), names, found.size() > kNamed ? ", …" : ""));
+}
 
 void AddRequestCommands(CLI::App& app, GlobalOptions& global) {
   auto options = std::make_shared<RequestCommand>();

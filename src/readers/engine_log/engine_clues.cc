@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
-#include "base/json_text.h"
 #include "readers/engine_log/engine_values.h"
-#include "readers/engine_log/watchdog_clues.h"
-#include "readers/nccl_log/nccl_clues.h"
 
 namespace telltale::engine_log {
 namespace {
@@ -50,9 +46,15 @@ void ReadOutOfMemory(const ObservedLine& line, Observations& out) {
     }
     rest.remove_prefix(8);
   }
+  // PyTorch before 2.1: (GPU 0; 79.15 GiB total capacity; 1.00 GiB already allocated; 2.00 GiB
+  // free; 2.1 has a slip of the pen.
+  const std::string_view old = Between(line.text, "(GPU ", ")");
+  auto capacity = BytesAfter(line.text, "total capacity of ");
+  if (!capacity) capacity = BytesAfter(line.text, "total capacty of ");
+  if (!capacity) capacity = BytesAfter(old, "; ");
   Fields fields;
   fields.Number("tried_bytes", tried)
-      .Number("capacity_bytes", BytesAfter(line.text, "total capacity of "))
+      .Number("capacity_bytes", capacity)
       .Number("free_bytes", BytesAfter(line.text, "of which "))
       .Number("own_bytes", BytesAfter(line.text, "this process has "))
       .Number("allocated_by_pytorch_bytes", BytesAfter(line.text, "allocated memory "))
@@ -266,15 +268,6 @@ constexpr log::Clue kOwnClues[] = {
 
 }  // namespace
 
-std::span<const log::Clue> EngineClues() {
-  static const std::vector<log::Clue> clues = [] {
-    std::vector<log::Clue> all(std::begin(kOwnClues), std::end(kOwnClues));
-    for (const auto& others : {WatchdogClues(), nccl_log::NcclClues()}) {
-      all.insert(all.end(), others.begin(), others.end());
-    }
-    return all;
-  }();
-  return clues;
-}
+std::span<const log::Clue> EngineClues() { return kOwnClues; }
 
 }  // namespace telltale::engine_log

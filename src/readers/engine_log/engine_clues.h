@@ -9,7 +9,6 @@
 
 namespace telltale::engine_log {
 
-// Those of engines, of PyTorch's watchdog and of NCCL.
 std::span<const log::Clue> EngineClues();
 
 }  // namespace telltale::engine_log

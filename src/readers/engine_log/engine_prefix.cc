@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "readers/log/written_time.h"
 #include "readers/nccl_log/nccl_prefix.h"
 
@@ -27,7 +28,8 @@ std::string_view TakeWord(std::string_view& rest) {
   return word;
 }
 
-// [rank0]: and torchrun's [default0]: (the local rank: which global rank that is, it does not say).
+// [rank0]: and torchrun's [default0]: (the local rank: which global rank that is, it does not say;
+// the role is kept as the process's name).
 bool PeelRank(std::string_view& rest, LinePrefix& prefix) {
   std::string_view text = rest;
   if (!Skip(text, "[")) return false;
@@ -42,30 +44,45 @@ bool PeelRank(std::string_view& rest, LinePrefix& prefix) {
   if (!rank || !Skip(text, "]:")) return false;
   // Python puts a space behind its own; more than one says that a message goes on.
   if (text.size() > 1 && text[0] == ' ' && text[1] != ' ') text.remove_prefix(1);
-  if (is_global) prefix.rank = *rank;
+  if (is_global) {
+    prefix.rank = *rank;
+  } else {
+    const size_t size = rest.find(']') - 1;
+    prefix.process = rest.substr(1, size);
+  }
   rest = text;
   return true;
 }
 
-// (EngineCore_DP0 pid=11727)  (SGLangEngine pid=35555, ip=10.0.0.1)
+// (EngineCore_DP0 pid=11727)  (SGLangEngine pid=35555, ip=10.0.0.1)  (VllmWorker rank=1 pid=1234)
+// (pid=901)  (raylet, ip=10.0.0.1)
 bool PeelProcess(std::string_view& rest, LinePrefix& prefix) {
-  std::string_view text = rest;
-  if (!Skip(text, "(")) return false;
-  const std::string_view name = TakeWord(text);
-  if (name.empty() || !Skip(text, " pid=")) return false;
-  const auto pid = TakeDigits(text, 1, 10);
-  if (!pid) return false;
-  constexpr size_t kLongest = 80;
-  const size_t end = text.substr(0, kLongest).find(')');
-  if (end == std::string_view::npos) return false;
-  if (const size_t ip = text.substr(0, end).find("ip="); ip != std::string_view::npos) {
-    prefix.host = text.substr(ip + 3, end - ip - 3);
-  }
-  text.remove_prefix(end + 1);
-  (void)Skip(text, " ");
-  prefix.process = name;
-  prefix.pid = *pid;
-  rest = text;
+  if (!rest.starts_with('(')) return false;
+  constexpr size_t kLongest = 120;
+  const size_t end = rest.substr(0, kLongest).find(") ");
+  const bool is_whole =
+      end == std::string_view::npos && rest.size() < kLongest && rest.ends_with(')');
+  if (end == std::string_view::npos && !is_whole) return false;
+  const std::string_view inner = rest.substr(1, (is_whole ? rest.size() - 1 : end) - 1);
+  const auto value = [&](std::string_view key) -> std::string_view {
+    size_t at = inner.find(key);
+    // A key begins the text or stands behind a space or bracket.
+    while (at != std::string_view::npos && at > 0 && inner[at - 1] != ' ' && inner[at - 1] != '(') {
+      at = inner.find(key, at + 1);
+    }
+    if (at == std::string_view::npos) return {};
+    const std::string_view text = inner.substr(at + key.size());
+    return text.substr(0, text.find_first_of(" ,)"));
+  };
+  const auto pid = NumberOf<int64_t>(value("pid="));
+  const std::string_view ip = value("ip=");
+  if (!pid && ip.empty()) return false;
+  const std::string_view name = inner.substr(0, inner.find_first_of(" ,("));
+  if (name.find('=') == std::string_view::npos) prefix.process = name;
+  if (pid) prefix.pid = *pid;
+  if (!ip.empty()) prefix.host = ip;
+  if (const auto rank = NumberOf<int64_t>(value("rank="))) prefix.rank = *rank;
+  rest.remove_prefix(is_whole ? rest.size() : end + 2);
   return true;
 }
 
@@ -121,6 +138,7 @@ bool PeelUvicorn(std::string_view& rest, LinePrefix& prefix) {
   while (Skip(text, " ")) {
   }
   prefix.level = level;
+  prefix.is_weak = prefix.pid < 0;
   rest = text;
   return true;
 }
@@ -241,6 +259,16 @@ bool PeelSglang(std::string_view& rest, LinePrefix& prefix) {
     prefix.level = LevelOf(roles);
   } else if (!roles.empty()) {
     prefix.roles = roles;
+  }
+  // "[time] [INFO] " and uvicorn's "[time] INFO:     ".
+  std::string_view after = text;
+  const bool is_in_brackets = Skip(after, "[");
+  const LogLevel level = LevelOf(TakeWord(after));
+  if (level != LogLevel::kNone && Skip(after, is_in_brackets ? "] " : ": ")) {
+    while (Skip(after, " ")) {
+    }
+    prefix.level = level;
+    text = after;
   }
   rest = text;
   return true;

@@ -87,6 +87,7 @@ void ReadVllmStatistics(const ObservedLine& line, Observations& out) {
       {"Avg generation throughput", "vllm:avg_generation_throughput_toks_per_s"},
       {"Preemptions", "vllm:preemptions_since_last_report"},
   };
+  const std::string_view engine = log::Between(line.text, "Engine ", ":");
   const size_t begin = line.text.find("Avg prompt throughput: ");
   std::string_view rest = line.text.substr(std::min(line.text.size(), begin));
   while (!rest.empty()) {
@@ -100,7 +101,7 @@ void ReadVllmStatistics(const ObservedLine& line, Observations& out) {
     if (!TakeReal(Trimmed(pair.substr(colon + 2)), value, unit)) continue;
     // Ratios are 0 to 1 in the engine's metrics.
     if (unit.starts_with('%')) value /= 100;
-    out.Value(line, NameOf("vllm:", Trimmed(pair.substr(0, colon)), kNames), value);
+    out.Value(line, NameOf("vllm:", Trimmed(pair.substr(0, colon)), kNames), value, engine);
   }
   const auto preemptions = NumberAfter(line.text, "Preemptions: ");
   if (preemptions.value_or(0) > 0) {

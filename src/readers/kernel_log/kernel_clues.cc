@@ -1,5 +1,6 @@
 #include "readers/kernel_log/kernel_clues.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/pci.h"
@@ -62,7 +63,9 @@ constexpr XidKind kXids[] = {
 
 // NVRM: Xid (PCI:0000:9b:00): 119, pid=2024380, name=nvidia-smi, Timeout after 6s …
 void ReadXid(const ObservedLine& line, Observations& out) {
-  const std::string_view bus = Between(line.text, "Xid (PCI:", ")");
+  // "Xid (0000:02:00): 6" in old drivers; of a GPU that is divided "(PCI:0000:03:00 GPU-I:05)".
+  std::string_view bus = Between(line.text, "Xid (", " )");
+  if (bus.starts_with("PCI:")) bus.remove_prefix(4);
   const auto xid = NumberAfter(line.text, "): ");
   if (bus.empty() || !xid) return;
   LogEvent event{line.line, "xid", Severity::kError, -1, -1, Gpu(bus), {}};
@@ -73,6 +76,7 @@ void ReadXid(const ObservedLine& line, Observations& out) {
       event.severity = kind.severity;
     }
   }
+  if (line.text.find(" Fatal") != std::string_view::npos) event.severity = Severity::kFatal;
   if (const auto pid = NumberAfter(line.text, "pid=")) event.pid = *pid;
   std::string_view name = Between(line.text, ", name=", ",");
   if (name == "<unknown>") name = {};
@@ -131,8 +135,13 @@ void ReadGpuName(const ObservedLine& line, Observations& out) {
 void ReadLostGpu(const ObservedLine& line, Observations& out) {
   // The line of Xid 79 says the same and is read as one.
   if (line.text.find("Xid (") != std::string_view::npos) return;
-  out.events.push_back({line.line, "gpu_lost", Severity::kFatal, -1, -1,
-                        Gpu(Between(line.text, "PCI:", " ,)")), "{}"});
+  std::string_view bus = Between(line.text, "PCI:", " ,)");
+  if (bus.empty()) {
+    // NVRM: GPU 0000:08:00.0: GPU has fallen off the bus.
+    bus = Between(line.text, "GPU ", " ");
+    if (bus.ends_with(':')) bus.remove_suffix(1);
+  }
+  out.events.push_back({line.line, "gpu_lost", Severity::kFatal, -1, -1, Gpu(bus), "{}"});
 }
 
 void ReadNeedsReset(const ObservedLine& line, Observations& out) {
@@ -196,20 +205,22 @@ void ReadPeerMemory(const ObservedLine& line, Observations& out) {
                         Fields().Text("message", Between(line.text, "ERROR ", "")).Finish()});
 }
 
+// Names of tasks hold colons and spaces; the last colon stands before the number.
 void ReadHungTask(const ObservedLine& line, Observations& out) {
-  const auto seconds = NumberAfter(line.text, "blocked for more than ");
-  if (!seconds) return;
-  const std::string_view task = Between(line.text, "task ", " ");
-  out.events.push_back({line.line,
-                        "hung_task",
-                        Severity::kError,
-                        -1,
-                        NumberAfter(task, ":").value_or(-1),
-                        {},
-                        Fields()
-                            .Text("process", task.substr(0, task.find(':')))
-                            .Number("blocked_s", seconds)
-                            .Finish()});
+  constexpr std::string_view kBlocked = " blocked for more than ";
+  const auto seconds = NumberAfter(line.text, kBlocked);
+  std::string_view task = line.text.substr(0, line.text.find(kBlocked));
+  task.remove_prefix(std::min(task.size(), task.find("task ") + 5));
+  const size_t colon = task.rfind(':');
+  if (!seconds || colon == std::string_view::npos) return;
+  out.events.push_back(
+      {line.line,
+       "hung_task",
+       Severity::kError,
+       -1,
+       NumberAfter(task.substr(colon), ":").value_or(-1),
+       {},
+       Fields().Text("process", task.substr(0, colon)).Number("blocked_s", seconds).Finish()});
 }
 
 void ReadHardwareError(const ObservedLine& line, Observations& out) {

@@ -1,17 +1,11 @@
 #include "readers/kernel_log/kernel_log_format.h"
 
-#include "readers/kernel_log/kernel_clues.h"
 #include "readers/kernel_log/kernel_prefix.h"
 #include "readers/log/log_source.h"
+#include "readers/log_families.h"
 
 namespace telltale::kernel_log {
 namespace {
-
-// Messages of the fabric manager have lines without a prefix.
-const log::LogFamily& Family() {
-  static const log::LogFamily family = {"kernel_log", KernelPeels(), KernelClues(), true};
-  return family;
-}
 
 bool Recognises(std::string_view head, std::string_view) {
   const log::PrefixCount count = log::CountPrefixes(head, KernelPeels());
@@ -19,7 +13,7 @@ bool Recognises(std::string_view head, std::string_view) {
 }
 
 Result<std::unique_ptr<SourceWorker>> MakeWorker(Store& store, const WorkerOptions& options) {
-  return log::MakeLogWorker(store, options, Family());
+  return log::MakeLogWorker(store, options, KernelLogFamily());
 }
 
 }  // namespace

@@ -39,7 +39,9 @@ bool PeelKmsg(std::string_view& rest, LinePrefix& prefix) {
   const auto microseconds = TakeDigits(text, 1, 15);
   constexpr size_t kLongestFlags = 64;
   const size_t end = text.substr(0, kLongestFlags).find(';');
-  if (!microseconds || !text.starts_with(",") || end == std::string_view::npos) return false;
+  if (!microseconds || end == std::string_view::npos) return false;
+  // Flags: whether it is a part of a line; newer kernels may add ",caller=T1234".
+  if (!text.starts_with(",-") && !text.starts_with(",c") && !text.starts_with(",+")) return false;
   text.remove_prefix(end + 1);
   prefix.time = {log::WrittenTime::Kind::kSinceStart, *microseconds * 1000, std::nullopt};
   prefix.level = LevelOfSeverity(*priority);
@@ -82,7 +84,17 @@ bool PeelDmesg(std::string_view& rest, LinePrefix& prefix) {
   std::optional<log::WrittenTime> time = log::TakeCtime(text);
   if (!time) time = is_in_brackets ? log::TakeSecondsSinceStart(text) : log::TakeDateTime(text);
   if (!time || (is_in_brackets && !Skip(text, "]"))) return false;
-  if (!is_in_brackets && level == LogLevel::kNone) return false;
+  // Without brackets or a facility, many programs write so; dmesg writes the zone.
+  if (!is_in_brackets && level == LogLevel::kNone && !time->zone_seconds) return false;
+  // "[ T1234]": the caller, where the kernel writes it.
+  if (std::string_view caller = text; is_in_brackets && Skip(caller, "[")) {
+    while (Skip(caller, " ")) {
+    }
+    if ((Skip(caller, "T") || Skip(caller, "C")) && TakeDigits(caller, 1, 10) &&
+        Skip(caller, "]")) {
+      text = caller;
+    }
+  }
   if (!text.empty() && !Skip(text, " ")) return false;
   prefix.time = *time;
   prefix.level = level;
@@ -128,6 +140,7 @@ bool PeelSyslog(std::string_view& rest, LinePrefix& prefix) {
   prefix.level = level;
   prefix.host = host;
   prefix.process = program;
+  prefix.is_of_syslog = program != "kernel";
   rest = after;
   return true;
 }
@@ -154,7 +167,7 @@ bool PeelFabricManager(std::string_view& rest, LinePrefix& prefix) {
 }  // namespace
 
 std::span<const log::Peel> KernelPeels() {
-  static constexpr std::array<log::Peel, 4> kPeels = {PeelKmsg, PeelDmesg, PeelSyslog,
+  static constexpr std::array<log::Peel, 4> kPeels = {PeelKmsg, PeelSyslog, PeelDmesg,
                                                       PeelFabricManager};
   return kPeels;
 }

@@ -52,6 +52,7 @@ struct LogValue {
   int64_t time_ns = -1;
   std::string name;
   double value = 0;
+  std::string engine;  // its number, of several in one process
 };
 
 struct ObservedLine {
@@ -73,8 +74,10 @@ struct Observations {
     bool is_root_cause = false;
   } recent;
 
-  void Value(const ObservedLine& line, std::string name, double value) {
-    values.push_back({line.line, line.process, line.time_ns, std::move(name), value});
+  void Value(const ObservedLine& line, std::string name, double value,
+             std::string_view engine = {}) {
+    values.push_back(
+        {line.line, line.process, line.time_ns, std::move(name), value, std::string(engine)});
   }
 };
 

@@ -41,6 +41,9 @@ struct LinePrefix {
   int64_t rank = -1;       // as a launcher wrote it before the line
   bool is_marked = false;  // a library's own prefix (NCCL's): a message begins here
 
+  bool is_weak = false;       // a bare word such as "ERROR:", as other texts have them too
+  bool is_of_syslog = false;  // another prefix may follow
+
   bool BeginsMessage() const {
     return is_marked || time.kind != WrittenTime::Kind::kNone || level != LogLevel::kNone;
   }

@@ -46,12 +46,28 @@ uint32_t LogBuilder::ProcessOf(const LinePrefix& prefix) {
   key += std::to_string(prefix.pid) + '\n' + std::to_string(prefix.rank);
   const auto found = process_numbers_.find(key);
   if (found != process_numbers_.end()) return last_process_ = found->second;
-  if (processes_.size() >= kMostProcesses) return last_process_ = 0;
+  if (processes_.size() >= kMostProcesses) {
+    ++lines_of_nobody_;
+    if (processes_.size() == kMostProcesses) processes_.emplace_back();
+    return kMostProcesses;
+  }
   last_process_ = static_cast<uint32_t>(processes_.size());
   process_numbers_.emplace(std::move(key), last_process_);
   processes_.push_back({std::string(prefix.process), std::string(prefix.host),
                         std::string(prefix.roles), prefix.pid, prefix.rank});
   return last_process_;
+}
+
+// A program's own prefix within that of syslog, which keeps its time.
+void LogBuilder::PeelInner(std::string_view& text, LinePrefix& prefix) const {
+  const LinePrefix inner = PeelPrefix(text, family_.inner_peels);
+  if (inner.level != LogLevel::kNone) prefix.level = inner.level;
+  if (!inner.process.empty()) prefix.process = inner.process;
+  if (!inner.location.empty()) prefix.location = inner.location;
+  if (!inner.roles.empty()) prefix.roles = inner.roles;
+  if (inner.pid >= 0) prefix.pid = inner.pid;
+  if (inner.rank >= 0) prefix.rank = inner.rank;
+  prefix.is_marked = inner.is_marked;
 }
 
 void LogBuilder::LookAhead(std::string_view lines) {
@@ -78,7 +94,7 @@ void LogBuilder::Add(std::string_view lines) {
 }
 
 void LogBuilder::AddLine(std::string_view line) {
-  ++line_;
+  if (++line_ == 1) line = WithoutByteOrderMark(line);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (has_escapes_ && std::memchr(line.data(), '\x1b', line.size()) != nullptr) {
     Uncolour(line, uncoloured_);
@@ -90,7 +106,8 @@ void LogBuilder::AddLine(std::string_view line) {
     line = repaired_;
   }
   std::string_view text = line;
-  const LinePrefix prefix = PeelPrefix(text, family_.peels);
+  LinePrefix prefix = PeelPrefix(text, family_.peels);
+  if (prefix.is_of_syslog) PeelInner(text, prefix);
 
   const uint32_t process = ProcessOf(prefix);
   const uint32_t location = prefix.location.empty() || locations_.texts().size() >= kMostLocations
@@ -120,7 +137,10 @@ void LogBuilder::AddLine(std::string_view line) {
   rows_.level.push_back(prefix.level);
   rows_.text.append(text);
   rows_.text_end.push_back(rows_.text.size());
-  clues_.Read({text, line_, process, basis == TimeBasis::kSinceStart ? -1 : time_ns,
+  // What users send to engines may say anything.
+  const bool is_request = text.starts_with("Received request ");
+  clues_.Read({is_request ? text.substr(0, text.find(": ")) : text, line_, process,
+               basis == TimeBasis::kSinceStart ? -1 : time_ns,
                prefix.is_marked && prefix.level == LogLevel::kWarning},
               rows_.observed);
 }

@@ -39,10 +39,13 @@ class LogBuilder {
   const LogClock& clock() const { return clock_; }
   uint32_t lines() const { return line_; }
   uint64_t lines_not_utf8() const { return not_utf8_; }
+  // Beyond the processes that are told apart.
+  uint64_t lines_of_nobody() const { return lines_of_nobody_; }
 
  private:
   void AddLine(std::string_view line);
   void LookAhead(std::string_view lines);
+  void PeelInner(std::string_view& text, LinePrefix& prefix) const;
   uint32_t ProcessOf(const LinePrefix& prefix);
 
   const LogFamily& family_;
@@ -59,6 +62,7 @@ class LogBuilder {
   int64_t last_time_ns_ = -1;
   uint32_t line_ = 0;
   uint64_t not_utf8_ = 0;
+  uint64_t lines_of_nobody_ = 0;
   bool has_looked_ahead_ = false;
   bool is_utf8_ = true;  // the text being added
   bool has_escapes_ = false;

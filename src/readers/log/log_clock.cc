@@ -1,7 +1,9 @@
 #include "readers/log/log_clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <vector>
 
 namespace telltale::log {
 namespace {
@@ -27,72 +29,95 @@ std::optional<int64_t> InYear(int64_t ns, std::chrono::year year) {
   return YearStartNs(year) + ns - kDay;
 }
 
+// The candidates are one time in several years or days, the earliest first. The first that is not
+// before `last`, up to what clocks and threads mix; else the last that is not behind `limit`.
+std::optional<int64_t> Choose(const std::vector<int64_t>& candidates, std::optional<int64_t> last,
+                              int64_t limit) {
+  constexpr int64_t kMixed = 3600 * int64_t{1'000'000'000};
+  std::optional<int64_t> newest;
+  for (const int64_t candidate : candidates) {
+    if (last && candidate >= *last - kMixed && candidate <= limit) return candidate;
+    if (candidate <= limit) newest = candidate;
+  }
+  return newest;
+}
+
 }  // namespace
 
 void LogClock::SeeAhead(const WrittenTime& time) {
-  if (has_seen_date_ || time.kind != WrittenTime::Kind::kFull) return;
-  has_seen_date_ = true;
-  reference_ns_ = time.ns - int64_t{time.zone_seconds.value_or(zone_seconds_)} * 1'000'000'000;
+  if (time.kind == WrittenTime::Kind::kFull && !dated_local_ns_) dated_local_ns_ = time.ns;
 }
 
 std::optional<int64_t> LogClock::Resolve(const WrittenTime& time) {
   if (time.kind == WrittenTime::Kind::kNone) return std::nullopt;
-  // The nearest to the last time is that time itself.
-  if (time.kind == WrittenTime::Kind::kNoYear && time.kind == last_.kind && time.ns == last_.ns &&
-      !time.zone_seconds && !last_.zone_seconds) {
-    ++assumed_zones_;
-    if (!has_seen_date_) ++assumed_years_;
-    return reference_ns_;
+  if (time.kind == last_.kind && time.ns == last_.ns && time.zone_seconds == last_.zone_seconds) {
+    if (!time.zone_seconds) ++assumed_zones_;
+    if (is_last_assumed_)
+      ++(time.kind == WrittenTime::Kind::kNoYear ? assumed_years_ : assumed_dates_);
+    return last_ns_;
   }
   const std::optional<int64_t> resolved = ResolveAnew(time);
-  if (resolved) last_ = time;
+  if (resolved) {
+    last_ = time;
+    last_ns_ = *resolved;
+  }
   return resolved;
 }
 
 std::optional<int64_t> LogClock::ResolveAnew(const WrittenTime& time) {
-  using Kind = WrittenTime::Kind;
-  if (time.kind == Kind::kSinceStart) {
+  if (time.kind == WrittenTime::Kind::kSinceStart) {
     ++since_start_;
     return std::nullopt;
   }
+  const std::optional<int64_t> local_ns = LocalOf(time);
+  if (!local_ns) return std::nullopt;
   if (!time.zone_seconds) ++assumed_zones_;
-  const int64_t zone_ns = int64_t{time.zone_seconds.value_or(zone_seconds_)} * 1'000'000'000;
-  const int64_t local_reference = reference_ns_ + zone_ns;
-  std::optional<int64_t> nearest;
-  const auto consider = [&](std::optional<int64_t> local_ns) {
-    if (!local_ns) return;
-    if (!nearest ||
-        std::llabs(*local_ns - local_reference) < std::llabs(*nearest - local_reference)) {
-      nearest = local_ns;
-    }
-  };
-  switch (time.kind) {
-    case Kind::kFull:
-      has_seen_date_ = true;
-      nearest = time.ns;
-      break;
-    case Kind::kNoYear: {
-      if (!has_seen_date_) ++assumed_years_;
-      const std::chrono::year year = YearOf(local_reference);
-      // A 29 February may be four years away, and eight around 2100.
-      for (int distance = 0; distance <= 8 && (distance < 2 || !nearest); ++distance) {
-        consider(InYear(time.ns, year - std::chrono::years(distance)));
-        consider(InYear(time.ns, year + std::chrono::years(distance)));
-      }
-      break;
-    }
-    case Kind::kTimeOnly: {
-      if (!has_seen_date_) ++assumed_dates_;
-      const int64_t day = local_reference - ((local_reference % kDay) + kDay) % kDay;
-      for (const int64_t start : {day - kDay, day, day + kDay}) consider(start + time.ns);
-      break;
-    }
-    default:
-      break;
+  // A full date may be of anything that a line tells of.
+  if (time.kind != WrittenTime::Kind::kFull) last_local_ns_ = local_ns;
+  return *local_ns - int64_t{time.zone_seconds.value_or(zone_seconds_)} * 1'000'000'000;
+}
+
+std::optional<int64_t> LogClock::LocalOf(const WrittenTime& time) {
+  is_last_assumed_ = false;
+  if (time.kind == WrittenTime::Kind::kFull) {
+    dated_local_ns_ = time.ns;
+    return time.ns;
   }
-  if (!nearest) return std::nullopt;
-  reference_ns_ = *nearest - zone_ns;
-  return reference_ns_;
+  // Files may have been written a little after their last line, or copied between hosts' clocks.
+  const int64_t limit = file_time_ns_ +
+                        int64_t{time.zone_seconds.value_or(zone_seconds_)} * 1'000'000'000 +
+                        kDay / 24;
+  std::vector<int64_t> candidates;
+  if (time.kind == WrittenTime::Kind::kNoYear) {
+    // A 29 February may be four years away, and eight around 2100.
+    for (const int64_t around : {dated_local_ns_.value_or(limit), limit}) {
+      const std::chrono::year year = YearOf(around);
+      for (int distance = -8; distance <= 1; ++distance) {
+        if (const auto ns = InYear(time.ns, year + std::chrono::years(distance))) {
+          candidates.push_back(*ns);
+        }
+      }
+    }
+  } else {
+    for (const int64_t around :
+         {dated_local_ns_.value_or(limit), last_local_ns_.value_or(limit), limit}) {
+      const int64_t day = around - ((around % kDay) + kDay) % kDay;
+      for (const int64_t start : {day - kDay, day, day + kDay})
+        candidates.push_back(start + time.ns);
+    }
+  }
+  std::sort(candidates.begin(), candidates.end());
+  if (dated_local_ns_) {
+    for (const int64_t candidate : candidates) {
+      if (std::llabs(candidate - *dated_local_ns_) <= 2 * kDay &&
+          time.kind == WrittenTime::Kind::kNoYear) {
+        return candidate;
+      }
+    }
+  }
+  is_last_assumed_ = true;
+  ++(time.kind == WrittenTime::Kind::kNoYear ? assumed_years_ : assumed_dates_);
+  return Choose(candidates, last_local_ns_, limit);
 }
 
 }  // namespace telltale::log

@@ -13,6 +13,7 @@ namespace telltale::log {
 struct LogFamily {
   const char* format;  // as in the table source
   std::span<const Peel> peels;
+  std::span<const Peel> inner_peels;  // of what stands within a prefix of syslog
   std::span<const Clue> clues;
   bool unmarked_goes_on = false;  // a line without a prefix goes on with the message before it
 };
@@ -23,6 +24,7 @@ struct PrefixCount {
   unsigned lines = 0;
   unsigned marked = 0;
 };
+std::string_view WithoutByteOrderMark(std::string_view text);
 PrefixCount CountPrefixes(std::string_view head, std::span<const Peel> peels, unsigned most = 200);
 
 }  // namespace telltale::log

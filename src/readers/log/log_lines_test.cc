@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "readers/engine_log/engine_clues.h"
 #include "readers/engine_log/engine_prefix.h"
-#include "readers/kernel_log/kernel_clues.h"
+#include "readers/format.h"
 #include "readers/kernel_log/kernel_prefix.h"
 #include "readers/log/log_builder.h"
+#include "readers/log_families.h"
 #include "store/database.h"
 
 namespace telltale::log {
@@ -106,17 +106,28 @@ Strings TimesOf(const Strings& lines, std::span<const Peel> peels, int64_t file_
   return times;
 }
 
-TEST(LogTime, MissingYearIsTheNearest) {
+TEST(LogTime, LinesFollowEachOtherAndTheLastIsNotBehindTheFile) {
   const auto peels = engine_log::EnginePeels();
-  EXPECT_EQ(TimesOf({"INFO 06-15 00:00:01 [a.py:1] x", "INFO 12-31 23:59:59 [a.py:1] x",
-                     "INFO 01-01 00:00:00 [a.py:1] x", "INFO 02-29 00:00:00 [a.py:1] x"},
+  const auto days = [&](const Strings& dates, int64_t file_time_ns) {
+    Strings lines;
+    for (const std::string& date : dates) lines.push_back("INFO " + date + " 00:00:00 [a.py:1] x");
+    return TimesOf(lines, peels, file_time_ns);
+  };
+  EXPECT_EQ(days({"06-14"}, kFileTime), Strings{"2026-06-14 0"});
+  EXPECT_EQ(days({"06-20"}, kFileTime), Strings{"2025-06-20 0"});
+  constexpr int64_t kFirstOfJanuary2027 = 1798761600'000'000'000;
+  EXPECT_EQ(days({"06-01", "12-31", "01-01"}, kFirstOfJanuary2027),
+            (Strings{"2026-06-01 0", "2026-12-31 0", "2027-01-01 0"}));
+  constexpr int64_t kSecondOfMarch2026 = 1772409600'000'000'000;
+  EXPECT_EQ(days({"02-29", "03-01"}, kSecondOfMarch2026),
+            (Strings{"2024-02-29 0", "2024-03-01 0"}));
+  // A full date that is near tells the year; one that is far away does not.
+  EXPECT_EQ(TimesOf({"2019-05-19 23:00:00 a", "INFO 05-20 01:00:00 [a.py:1] x"}, peels),
+            (Strings{"2019-05-19 82800", "2019-05-20 3600"}));
+  EXPECT_EQ(TimesOf({"INFO 05-20 01:00:00 [a.py:1] x", "2019-03-03 00:00:00 dataset snapshot",
+                     "INFO 05-20 01:00:02 [a.py:1] x"},
                     peels),
-            (Strings{"2026-06-15 1", "2025-12-31 86399", "2026-01-01 0", "2024-02-29 0"}));
-  // A log that ends in January began in December of the year before.
-  constexpr int64_t kSecondOfJanuary = 1767312000'000'000'000;
-  EXPECT_EQ(TimesOf({"INFO 12-31 23:59:59 [a.py:1] x", "INFO 01-01 00:00:01 [a.py:1] x"}, peels,
-                    kSecondOfJanuary),
-            (Strings{"2025-12-31 86399", "2026-01-01 1"}));
+            (Strings{"2026-05-20 3600", "2019-03-03 0", "2026-05-20 3602"}));
 }
 
 TEST(LogTime, DatesZonesAndFractions) {
@@ -125,6 +136,8 @@ TEST(LogTime, DatesZonesAndFractions) {
                      "INFO 05-20 01:00:00 [a.py:1] x"},
                     engine, kFileTime, 7200),
             (Strings{"2026-06-15 8878", "2026-05-19 74149", "2026-05-19 82800"}));
+  // A number behind a comma in a table is no fraction.
+  EXPECT_EQ(TimesOf({"2026-05-19 19:31:00,7"}, engine), Strings{"-"});
   EXPECT_EQ(TimesOf({"kern  :warn  : 2025-01-21T04:41:44,283302+01:00 x", "[24128.828315] x",
                      "[Sun Feb 30 16:24:18 2025] x"},
                     kernel_log::KernelPeels()),
@@ -138,10 +151,8 @@ LogRows RowsOf(const LogFamily& family, std::string_view text) {
   return builder.TakeRows();
 }
 
-const LogFamily kEngine = {"engine_log", engine_log::EnginePeels(), engine_log::EngineClues(),
-                           false};
-const LogFamily kKernel = {"kernel_log", kernel_log::KernelPeels(), kernel_log::KernelClues(),
-                           true};
+const LogFamily& kEngine = EngineLogFamily();
+const LogFamily& kKernel = KernelLogFamily();
 
 TEST(LogMessages, TracebacksStayTogether) {
   // Two ranks mixed, and a process that writes its prefix before each line.
@@ -267,6 +278,70 @@ TEST(LogEvents, Engines) {
                R"("vendor_error":129,"adapter":"mlx5_0"})",
                R"(nccl_init_start|info|-1|-1||{"communicator":"0xb07","communicator_rank":3,)"
                R"("ranks":4,"cuda_device":0,"bus":"101d0"})"}));
+}
+
+TEST(LogEvents, WhateverTheProgramThatWroteTheFile) {
+  // An engine's line in a journal, the driver's line in an engine's log.
+  const LogRows rows =
+      RowsOf(kKernel,
+             "Jan 21 04:41:44 host1 vllm[123]: (EngineCore_DP0 pid=124) ERROR 01-21 "
+             "04:41:44 [core.py:1008] EngineCore encountered a fatal error.\n");
+  ASSERT_EQ(rows.observed.events.size(), 1U);
+  EXPECT_STREQ(rows.observed.events[0].kind, "engine_death");
+  EXPECT_EQ(rows.level[0], LogLevel::kError);
+  EXPECT_EQ(EventsOf(kEngine, "NVRM: Xid (0000:02:00): 6, PE0001\n"),
+            Strings{R"(xid|error|-1|-1|0000:02:00.0|{"xid":6,"message":"PE0001"})"});
+  // What users ask is no event.
+  EXPECT_EQ(
+      EventsOf(kEngine,
+               "INFO 05-20 01:00:00 [logger.py:42] Received request cmpl-1: prompt: 'CUDA error: "
+               "x, EngineCore encountered a fatal error', params: y\n"),
+      Strings{R"(request_received|info|-1|-1||{"request":"cmpl-1"})"});
+}
+
+TEST(LogMessages, LinesThatDoNotSayWhoGoOnWithTheLineBefore) {
+  const LogRows rows =
+      RowsOf(kEngine,
+             "[2025-11-11 04:27:58 TP0] Scheduler hit an exception: Traceback (most "
+             "recent call last):\n"
+             "  File \"a.py\"\n    self.x()\nValueError: bad shape\n\n"
+             "[2025-11-11 04:27:59] Received sigquit from a child process.\n");
+  EXPECT_EQ(rows.head, (std::vector<uint32_t>{1, 1, 1, 1, 1, 6}));
+}
+
+TEST(LogMessages, BeyondTheProcessesThatAreToldApartLinesAreNobodys) {
+  std::string text;
+  for (int pid = 1; pid <= 65'600; ++pid) text += fmt::format("(P pid={}) x\n", pid);
+  LogBuilder builder(kEngine, ClueFinder(kEngine.clues), LogClock(kFileTime, 0));
+  builder.Add(text);
+  const LogRows rows = builder.TakeRows();
+  EXPECT_EQ(builder.lines_of_nobody(), 64U);
+  EXPECT_EQ(builder.processes()[rows.process.back()], LogProcess{});
+}
+
+TEST(LogFormat, WhatIsALog) {
+  const auto is_log = [](std::string_view text) {
+    for (const Format& format : Formats()) {
+      if (format.recognises(text, "x.txt")) return std::string(format.name);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(is_log("INFO 05-20 01:00:00 [a.py:1] x\n"), "engine_log");
+  EXPECT_EQ(is_log("Traceback (most recent call last):\n  File\nValueError: x\n"), "engine_log");
+  EXPECT_EQ(is_log("[rank5]:Traceback (most recent call last):\n[rank5]:ValueError: x\n"),
+            "engine_log");
+  EXPECT_EQ(is_log("# Tool\n\nInstall it.\n\nNOTE: x\nWARNING: back up first\n"), "");
+  EXPECT_EQ(is_log("ERROR: int = 3\n"), "");
+  EXPECT_EQ(is_log("time,value\n2026-05-19 19:31:00,7\n"), "");
+  EXPECT_EQ(is_log("id,a,b,c;d\n1,2,3,x;y\n4,5,6,x;y\n"), "");
+  EXPECT_EQ(is_log("\xef\xbb\xbfINFO 05-20 01:00:00 [a.py:1] x\n"), "engine_log");
+  const std::string nccl = "node-7:4000:4100 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n";
+  EXPECT_EQ(is_log(nccl + nccl), "nccl_log");
+  EXPECT_EQ(is_log(nccl + nccl + "[rank0]:[titan] 2026-05-19 19:31:29,955 - root - INFO - x\n"),
+            "engine_log");
+  EXPECT_EQ(is_log("2025-01-21T04:41:44,283302+00:00 NVRM: Xid (PCI:0000:9b:00): 79, pid=1\n"),
+            "kernel_log");
+  EXPECT_EQ(is_log("[24128.828315][ T1234] NVRM: x\n"), "kernel_log");
 }
 
 TEST(LogEvents, OlderWatchdog) {

@@ -46,24 +46,50 @@ class Worker : public SourceWorker {
         family_(family),
         clues_(family.clues) {}
 
+  // A source that fits into memory is written when it has been read, several in one transaction; a
+  // larger one piece by piece, in a transaction of its own.
   Status Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) override {
-    TELLTALE_TRY(writer_->connection().Run("BEGIN"));
-    const auto is_written = IngestInTransaction(file, source, report);
-    if (is_written && *is_written) return writer_->connection().Run("COMMIT");
+    const auto is_kept = Read(file, source, report);
+    if (is_kept && *is_kept) {
+      ++shared_sources_;
+      if (!is_piecewise_ && shared_sources_ < kMostShared) return {};
+      return Commit();
+    }
+    if (is_kept && !is_piecewise_) return {};
     (void)writer_->connection().Run("ROLLBACK");
-    if (!is_written) return tl::unexpected(is_written.error());
+    is_open_ = false;
+    if (!is_kept) return tl::unexpected(is_kept.error());
     return {};
   }
 
-  Status Flush() override { return {}; }
+  Status Flush() override { return Commit(); }
 
  private:
-  // False where nothing is to be kept; the report says why.
-  Result<bool> IngestInTransaction(const SourceFile& file, OpenedSource& source,
-                                   SourceReport& report) {
+  static constexpr size_t kMostShared = 64;
+
+  Status Begin() {
+    if (is_open_) return {};
+    is_open_ = true;
+    shared_sources_ = 0;
+    return writer_->connection().Run("BEGIN");
+  }
+  Status Commit() {
+    if (!is_open_) return {};
+    is_open_ = false;
+    return writer_->connection().Run("COMMIT");
+  }
+
+  Status BeginSource(const SourceFile& file) {
+    TELLTALE_TRY(Begin());
     if (file.replaces >= 0) TELLTALE_TRY(writer_->Remove(file.replaces));
-    const int64_t id = store_.NextId(Store::kSource);
-    writer_->Begin(id);
+    source_ = store_.NextId(Store::kSource);
+    writer_->Begin(source_);
+    return {};
+  }
+
+  // False where nothing is to be kept; the report says why.
+  Result<bool> Read(const SourceFile& file, OpenedSource& source, SourceReport& report) {
+    is_piecewise_ = false;
     LogBuilder builder(
         family_, clues_,
         LogClock(FileTimeNs(file.path).value_or(NowNs()), options_.log_zone_seconds));
@@ -88,6 +114,11 @@ class Worker : public SourceWorker {
       expanded_bytes = windows.offset() + window->size();
       if (windows.cut_line() && cut_lines++ == 0) first_cut = builder.lines();
       if (builder.pending_bytes() > kPendingBytes) {
+        if (!is_piecewise_) {
+          TELLTALE_TRY(Commit());
+          is_piecewise_ = true;
+          TELLTALE_TRY(BeginSource(file));
+        }
         TELLTALE_TRY(writing.Wait());
         writing.Start(*writer_, builder.TakeRows());
       }
@@ -96,18 +127,18 @@ class Worker : public SourceWorker {
       reported = done;
     }
     TELLTALE_TRY(writing.Wait());
-    TELLTALE_TRY(writer_->Write(builder.TakeRows()));
-    TELLTALE_TRY(writer_->Finish(builder));
-
     const SourceRow row = DescribeSource(file, source, family_.format, expanded_bytes);
     if (IsKnownSource(options_, row, report)) return false;
+    if (!is_piecewise_) TELLTALE_TRY(BeginSource(file));
+    TELLTALE_TRY(writer_->Write(builder.TakeRows()));
+    TELLTALE_TRY(writer_->Finish(builder));
     std::vector<SourceLoss> losses = LossesOf(builder, row);
     if (cut_lines > 0) {
       losses.push_back(
           {"cut_line", "note", cut_lines, first_cut, "lines of more than 1 MiB are kept to there"});
     }
     const SourceCounts counts = {builder.lines(), builder.lines()};
-    TELLTALE_TRY(WriteSource(writer_->connection(), id, row, counts, losses));
+    TELLTALE_TRY(WriteSource(writer_->connection(), source_, row, counts, losses));
     ReportSource(row, counts, losses, report);
     return true;
   }
@@ -119,9 +150,9 @@ class Worker : public SourceWorker {
     };
     const LogClock& clock = builder.clock();
     note("year_assumed", clock.assumed_years(),
-         "times without a year; it is the one nearest to when the file was written");
+         "times without a year; lines follow each other, the last not behind the file's own time");
     note("date_assumed", clock.assumed_dates(),
-         "times without a date; it is the one nearest to when the file was written");
+         "times without a date; lines follow each other, the last not behind the file's own time");
     const int32_t zone = options_.log_zone_seconds;
     note("zone_assumed", clock.assumed_zones(),
          fmt::format("times without a zone are read as UTC{}{:02}:{:02}; --log-zone names another",
@@ -129,6 +160,8 @@ class Worker : public SourceWorker {
     note("time_since_start", clock.since_start(),
          "times count from the start of the host: no place on a timeline");
     note("not_utf8", builder.lines_not_utf8(), "bytes that are not UTF-8 are written as \\xNN");
+    note("too_many_processes", builder.lines_of_nobody(),
+         "lines of processes beyond 65,536: who wrote them is not kept");
     note("damaged_compression", row.damage.empty() ? 0 : 1, row.damage);
     return losses;
   }
@@ -138,6 +171,10 @@ class Worker : public SourceWorker {
   WorkerOptions options_;
   const LogFamily& family_;
   ClueFinder clues_;
+  int64_t source_ = 0;
+  bool is_piecewise_ = false;  // the source that is being read
+  bool is_open_ = false;       // a transaction
+  size_t shared_sources_ = 0;  // in it
 };
 
 }  // namespace

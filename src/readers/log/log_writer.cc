@@ -8,6 +8,10 @@
 namespace telltale::log {
 namespace {
 
+// Names come from keys of lines: damaged ones could make any number. The rest is one series
+// "other".
+constexpr size_t kMostSeries = 16384;
+
 Cell NumberOrNull(int64_t number) { return number < 0 ? Cell() : Cell(number); }
 
 }  // namespace
@@ -96,11 +100,14 @@ Status LogWriter::WriteValues(const LogRows& rows) {
   const auto put = [&](size_t row, std::span<void* const> columns, size_t at) {
     const LogValue& value = values[row];
     key = value.name;
+    (key += '\n').append(value.engine) += '\n';
     key.append(reinterpret_cast<const char*>(&value.process), sizeof value.process);
+    if (series_.size() >= kMostSeries && !series_.contains(key)) key.clear();
     const auto [series, is_new] = series_.try_emplace(key, 0);
     if (is_new) {
       series->second = store_.NextId(Store::kMetricSeries);
       new_series_.emplace_back(series->second, value);
+      if (key.empty()) new_series_.back().second.name = "other";
     }
     static_cast<int64_t*>(columns[0])[at] = series->second;
     static_cast<int64_t*>(columns[1])[at] = value.time_ns;
@@ -141,6 +148,7 @@ Status LogWriter::Finish(const LogBuilder& builder) {
     for (const auto& [name, text] :
          {std::pair<const char*, std::string>("process", process.name),
           {"roles", process.roles},
+          {"engine", value.engine},
           {"rank", process.rank < 0 ? "" : std::to_string(process.rank)}}) {
       if (text.empty()) continue;
       labels += (labels.empty() ? "{" : ",") + JsonString(name) + ":" + JsonString(text);

@@ -9,6 +9,7 @@ bool IsIndented(std::string_view text) {
 
 bool BeginsTraceback(std::string_view text) {
   return text.starts_with("Traceback (most recent call last)") ||
+         text.ends_with("Traceback (most recent call last):") ||
          text.ends_with("(most recent call first):");
 }
 
@@ -22,12 +23,18 @@ bool JoinsTracebacks(std::string_view text) {
 
 uint32_t MessageLines::HeadOf(uint32_t line, uint32_t process, const LinePrefix& prefix,
                               uint32_t location, std::string_view text) {
-  if (process >= last_.size()) last_.resize(process + 1);
-  Message& message = last_[process];
-  const bool is_first = message.head == 0;
   const bool begins = prefix.BeginsMessage();
   // A line without a prefix does not say who wrote it either.
   if (unmarked_goes_on_ && !begins && head_ > 0) return head_;
+  if (process >= last_.size()) last_.resize(process + 1);
+  // A line that does not say who wrote it may go on with the message before it.
+  const bool is_bare = !begins && prefix.pid < 0 && prefix.rank < 0 && prefix.process.empty();
+  const bool may_go_on = IsIndented(text) || JoinsTracebacks(text) ||
+                         (process_ < last_.size() && last_[process_].is_traceback);
+  if (is_bare && head_ > 0 && may_go_on) process = process_;
+  process_ = process;
+  Message& message = last_[process];
+  const bool is_first = message.head == 0;
   bool goes_on = false;
   if (!is_first && !begins) {
     goes_on = IsIndented(text) || message.is_traceback || JoinsTracebacks(text);

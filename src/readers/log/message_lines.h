@@ -33,6 +33,7 @@ class MessageLines {
     uint32_t location = kNoNumber;
   };
   bool unmarked_goes_on_;
+  uint32_t process_ = 0;       // of the line before
   uint32_t head_ = 0;          // of the line before, whoever wrote it
   std::vector<Message> last_;  // by process
 };

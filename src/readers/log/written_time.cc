@@ -1,5 +1,6 @@
 #include "readers/log/written_time.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -31,7 +32,13 @@ std::optional<int64_t> TakeClock(std::string_view& rest) {
   const auto seconds = TakeDigits(text, 2, 2);
   if (!seconds || *seconds > 60) return std::nullopt;
   int64_t ns = ((*hours * 60 + *minutes) * 60 + *seconds) * kSecond;
-  if (text.size() > 1 && (text[0] == '.' || text[0] == ',') && text[1] >= '0' && text[1] <= '9') {
+  // Behind a comma stand milliseconds or microseconds, or it is a table's.
+  const size_t digits =
+      text.empty() ? 0 : std::min(text.find_first_not_of("0123456789", 1), text.size()) - 1;
+  const bool is_fraction =
+      !text.empty() &&
+      (text[0] == '.' ? digits > 0 : text[0] == ',' && (digits == 3 || digits == 6));
+  if (is_fraction) {
     text.remove_prefix(1);
     int64_t unit = kSecond / 10;
     while (!text.empty() && text[0] >= '0' && text[0] <= '9') {

@@ -48,7 +48,11 @@ void ReadInit(const ObservedLine& line, Observations& out) {
 // 129 (Recv) … hca mlx5_0, and its newer form "status=…(12) … vendor_err=129".
 void ReadCompletion(const ObservedLine& line, Observations& out) {
   auto status = NumberAfter(line.text, "status=");
-  if (!status) status = NumberAfter(Between(line.text, "status=", " "), "(");
+  if (!status) {
+    // status=transport retry counter exceeded(12)
+    const size_t at = line.text.find("status=");
+    if (at != std::string_view::npos) status = NumberAfter(line.text.substr(at), "(");
+  }
   auto vendor = NumberAfter(line.text, "vendor_err=");
   if (!vendor) vendor = NumberAfter(line.text, "vendor err ");
   // Verbs' IBV_WC_RETRY_EXC_ERR and IBV_WC_RNR_RETRY_EXC_ERR.
@@ -72,6 +76,9 @@ void ReadCompletion(const ObservedLine& line, Observations& out) {
 }
 
 void ReadAsyncEvent(const ObservedLine& line, Observations& out) {
+  // "NET/IB : mlx5_0:1 …", newer ones without the first space.
+  std::string_view adapter = Between(line.text, "NET/IB : ", " ");
+  if (adapter.empty()) adapter = Between(line.text, "NET/IB: ", " ");
   out.events.push_back({line.line,
                         "ib_async_event",
                         Severity::kError,
@@ -79,7 +86,7 @@ void ReadAsyncEvent(const ObservedLine& line, Observations& out) {
                         -1,
                         {},
                         Fields()
-                            .Text("adapter", Between(line.text, "NET/IB : ", " "))
+                            .Text("adapter", adapter)
                             .Text("event", Between(line.text, "async fatal event: ", ""))
                             .Finish()});
 }

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "readers/log/log_source.h"
-#include "readers/nccl_log/nccl_clues.h"
+#include "readers/log_families.h"
 #include "readers/nccl_log/nccl_prefix.h"
 
 namespace telltale::nccl_log {
@@ -11,18 +11,15 @@ namespace {
 
 constexpr std::array<log::Peel, 1> kPeels = {PeelNccl};
 
-const log::LogFamily& Family() {
-  static const log::LogFamily family = {"nccl_log", kPeels, NcclClues(), false};
-  return family;
-}
-
+// Where other programs write too, it is theirs.
 bool Recognises(std::string_view head, std::string_view) {
-  const log::PrefixCount count = log::CountPrefixes(head, kPeels);
-  return count.marked > 0 && count.marked * 2 >= count.lines;
+  const log::PrefixCount nccl = log::CountPrefixes(head, kPeels);
+  const log::PrefixCount any = log::CountPrefixes(head, NcclLogFamily().peels);
+  return nccl.marked > 0 && nccl.marked * 2 >= nccl.lines && any.marked == nccl.marked;
 }
 
 Result<std::unique_ptr<SourceWorker>> MakeWorker(Store& store, const WorkerOptions& options) {
-  return log::MakeLogWorker(store, options, Family());
+  return log::MakeLogWorker(store, options, NcclLogFamily());
 }
 
 }  // namespace
