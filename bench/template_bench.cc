@@ -5,14 +5,15 @@
 // some ten times as many lines a second.
 //
 //   template_bench [--lines 2000000] [--reference-lines 20000] [--runs 3] [--seed 1]
-//                  [--telltale build/release/telltale --work build/bench]
+//                  [--telltale build/release/telltale --work build/bench] [--source .]
 //
-// With the program it also measures whole ingests of such a log, from a file into a new store,
-// beside DuckDB reading the same lines into a table of one column.
+// With the program it also measures Drain in Python and whole ingests of such a log, from a file
+// into a new store, beside DuckDB reading the same lines into a table of one column.
 //
 // Writes rows of build/bench.json, one a line.
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -145,6 +146,23 @@ TemplateMeasures MeasuresOf(const Outcome& outcome, const LabelledLog& log) {
   return telltale::log::MeasureTemplates(outcome.groups, outcome.texts, log.labels, log.templates);
 }
 
+// Lines a second of Drain in Python (drain_reference.py); 0 where there is no Python.
+double PythonSpeed(const std::string& source_folder, const std::string& work,
+                   const std::vector<std::string>& messages) {
+  const std::string path = work + "/messages.txt";
+  std::ofstream file(path);
+  for (const std::string& message : messages) file << message << '\n';
+  file.close();
+  const std::string command = "python3 " + source_folder + "/bench/drain_reference.py " + path;
+  double speed = 0;
+  if (std::FILE* const pipe = popen(command.c_str(), "r"); pipe != nullptr) {
+    if (std::fscanf(pipe, "%lf", &speed) != 1) speed = 0;
+    (void)pclose(pipe);
+  }
+  std::filesystem::remove(path);
+  return speed;
+}
+
 // Lines as vLLM's engine writes them.
 void WriteLog(const std::string& path, const LabelledLog& log) {
   std::ofstream file(path);
@@ -199,8 +217,11 @@ void MeasureIngest(const std::string& telltale, const std::string& work, const L
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::map<std::string, std::string> option = {
-      {"--lines", "2000000"}, {"--reference-lines", "20000"}, {"--runs", "3"}, {"--seed", "1"}};
+  std::map<std::string, std::string> option = {{"--lines", "2000000"},
+                                               {"--reference-lines", "20000"},
+                                               {"--runs", "3"},
+                                               {"--seed", "1"},
+                                               {"--source", "."}};
   for (int i = 1; i + 1 < argc; i += 2) option[argv[i]] = argv[i + 1];
   const uint64_t seed = std::strtoull(option["--seed"].c_str(), nullptr, 10);
   const auto count = [&](const char* name) {
@@ -227,6 +248,11 @@ int main(int argc, char** argv) {
                          "expressions, {} of them",
                          log.messages.size(), some.size()));
     if (option.contains("--telltale")) {
+      const double python = PythonSpeed(option["--source"], option["--work"], some);
+      PrintRow("log_template_speed_python", mine / 1e6, python / 1e6,
+               python > 0 ? mine / python : 0, "M lines/s", ">= 1",
+               fmt::format("template_bench, one thread; reference: drain_reference.py, {} messages",
+                           some.size()));
       MeasureIngest(option["--telltale"], option["--work"], log, static_cast<int>(count("--runs")));
     }
   }
