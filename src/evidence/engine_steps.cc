@@ -5,18 +5,13 @@
 #include <map>
 #include <unordered_map>
 
+#include "evidence/cells.h"
 #include "evidence/clock_hosts.h"
 #include "evidence/steps.h"
 #include "store/bulk_insert.h"
 
 namespace telltale::evidence {
 namespace {
-
-std::optional<int64_t> IntegerOf(const Cell& cell) {
-  if (const auto* const value = std::get_if<int64_t>(&cell)) return *value;
-  if (const auto* const value = std::get_if<uint64_t>(&cell)) return static_cast<int64_t>(*value);
-  return std::nullopt;
-}
 
 // Names of ranges that are steps or captures within them, by their number.
 Result<std::unordered_map<int64_t, std::string>> StepNames(Connection& connection, int64_t run) {

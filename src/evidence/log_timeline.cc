@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/json_text.h"
+#include "evidence/cells.h"
 #include "evidence/watchdog.h"
 
 namespace telltale::evidence {
@@ -13,12 +14,6 @@ namespace {
 
 // Repeats of one fault come within this of each other.
 constexpr int64_t kRepeatNs = 60'000'000'000;
-
-std::optional<int64_t> IntegerOf(const Cell& cell) {
-  if (const auto* const value = std::get_if<int64_t>(&cell)) return *value;
-  if (const auto* const value = std::get_if<uint64_t>(&cell)) return static_cast<int64_t>(*value);
-  return std::nullopt;
-}
 
 Cell OrNull(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
 

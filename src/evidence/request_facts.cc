@@ -4,16 +4,12 @@
 #include <array>
 #include <map>
 
+#include "evidence/cells.h"
+
 namespace telltale::evidence {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-
-std::optional<int64_t> IntegerOf(const Cell& cell) {
-  if (const auto* const value = std::get_if<int64_t>(&cell)) return *value;
-  if (const auto* const value = std::get_if<uint64_t>(&cell)) return static_cast<int64_t>(*value);
-  return std::nullopt;
-}
 
 std::optional<int64_t> Later(std::optional<int64_t> base, std::optional<int64_t> by) {
   int64_t sum = 0;

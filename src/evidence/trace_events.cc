@@ -4,15 +4,11 @@
 #include <array>
 #include <unordered_map>
 
+#include "evidence/cells.h"
 #include "store/column_scan.h"
 
 namespace telltale::evidence {
 namespace {
-
-std::optional<int64_t> IntegerOf(const Cell& cell) {
-  if (const auto* value = std::get_if<int64_t>(&cell)) return *value;
-  return {};
-}
 
 class Loader {
  public:
