@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/json_text.h"
@@ -19,9 +20,11 @@ Cell OrNull(const std::string& text) { return text.empty() ? Cell() : Cell(text)
 
 // What makes two events one fault, beside place and kind: all that they say, but what differs each
 // time that a fault is told of.
-std::string SubjectOf(const std::string& kind, const Cell& xid, const std::string& fields) {
+std::string SubjectOf(const std::string& kind, const Cell& xid, const Cell& engine,
+                      const std::string& fields) {
   if (kind == "xid") return CellText(xid);
-  if (kind == "preemption" || kind == "retraction" || kind == "train_step") return {};
+  if (kind == "preemption" || kind == "retraction") return CellText(engine);
+  if (kind == "train_step") return {};
   return fields;
 }
 
@@ -34,8 +37,9 @@ Result<std::vector<TimelineEvent>> LoadEvents(Connection& connection,
       connection.Query(
           R"(SELECT e.run, e.kind, e.severity, coalesce(e.host, json_extract_string(e.fields, '$.host'), ''), coalesce(e.process, ''),
                     coalesce(e.gpu, ''), e.time_ns, e.pid, e.rank, e.fields,
-                    coalesce(json_extract_string(e.fields, '$.xid'), json_extract_string(e.fields, '$.sxid')), json_extract_string(e.fields, '$.message'),
-                    f.path, e.source, e.line, coalesce(e.text, ''), coalesce(e.roles, '')
+                    coalesce(json_extract_string(e.fields, '$.xid'), json_extract_string(e.fields, '$.sxid')), json_extract_string(e.fields, '$.engine'),
+                    f.path, e.source, e.line, coalesce(e.text, ''), coalesce(e.roles, ''),
+                    try_cast(json_extract_string(e.fields, '$.requests') AS BIGINT)
              FROM log_events e JOIN source f USING (source)
              WHERE ($1::VARCHAR IS NULL OR e.run = $1) AND ($2::VARCHAR IS NULL OR e.kind = $2)
                AND ($3 OR e.severity <> 'info')
@@ -62,8 +66,9 @@ Result<std::vector<TimelineEvent>> LoadEvents(Connection& connection,
     event.line = IntegerOf(row[14]).value_or(0);
     event.text = CellText(row[15]);
     event.roles = CellText(row[16]);
+    event.requests = IntegerOf(row[17]).value_or(1);
     const Key key(event.source, event.kind, event.gpu + '\n' + event.roles, event.rank, event.pid,
-                  SubjectOf(event.kind, row[10], event.fields));
+                  SubjectOf(event.kind, row[10], row[11], event.fields));
     const auto [place, is_new] = last.try_emplace(key, events.size());
     if (!is_new) {
       TimelineEvent& before = events[place->second];
@@ -72,6 +77,7 @@ Result<std::vector<TimelineEvent>> LoadEvents(Connection& connection,
                                  : !event.time_ns && !before.last_time_ns;
       if (is_repeat) {
         ++before.count;
+        before.requests += IntegerOf(row[17]).value_or(1);
         before.last_time_ns = event.time_ns;
         continue;
       }
@@ -89,20 +95,20 @@ using Place = std::pair<int64_t, int64_t>;  // source and line
 Status AddEngineCauses(Connection& connection, std::vector<TimelineEvent>& events) {
   TELLTALE_ASSIGN(const Table table, connection.Query(
                                          R"(WITH death AS (
-               SELECT e.source, e.line, l.head FROM log_event e
+               SELECT e.source, e.line, l.head, l.time_ns FROM log_event e
                JOIN log_line l ON l.source = e.source AND l.line = e.line WHERE e.kind = 'engine_death'),
              within AS (
                SELECT d.source, d.line, arg_max(t.text, t.line) AS text
                FROM death d JOIN log_line t ON t.source = d.source AND t.head = d.head
                WHERE t.line > d.line AND trim(t.text) <> '' GROUP BY ALL),
              failed AS (
-               SELECT t.source, t.line, t.text FROM log_line t
+               SELECT t.source, t.line, t.text, t.time_ns FROM log_line t
                WHERE t.head < t.line AND NOT starts_with(t.text, ' ') AND regexp_matches(t.text, '^[A-Za-z_.]+(Error|Exception)')
                  AND t.source IN (SELECT source FROM death)),
              before AS (
                SELECT d.source, d.line, f.text FROM death d
                ASOF JOIN failed f ON f.source = d.source AND f.line < d.line
-               WHERE f.line > d.line - 200)
+               WHERE f.line + 200 > d.line AND d.time_ns - f.time_ns <= 60000000000)
              SELECT d.source, d.line, coalesce(w.text, b.text)
              FROM death d LEFT JOIN within w USING (source, line) LEFT JOIN before b USING (source, line))"));
   std::map<Place, std::string> causes;
@@ -162,6 +168,8 @@ struct Incident {
   std::string group;
   int64_t first_ns = 0, last_ns = 0;
   std::vector<WatchdogStatus> statuses;
+  std::set<int64_t> ranks;  // that wrote one
+  Laggards laggards;
 };
 
 Result<std::map<std::string, std::vector<Incident>>> LoadIncidents(Connection& connection) {
@@ -182,11 +190,24 @@ Result<std::map<std::string, std::vector<Incident>>> LoadIncidents(Connection& c
     const int64_t time_ns = IntegerOf(row[6]).value_or(0);
     if (of_run.empty() || of_run.back().group != CellText(row[1]) ||
         time_ns - of_run.back().last_ns > kApart) {
-      of_run.push_back({CellText(row[1]), time_ns, time_ns, {}});
+      of_run.push_back({CellText(row[1]), time_ns, time_ns, {}, {}, {}});
     }
     of_run.back().last_ns = time_ns;
     of_run.back().statuses.push_back(
         {IntegerOf(row[2]).value_or(-1), IntegerOf(row[3]), IntegerOf(row[4]), IntegerOf(row[5])});
+    of_run.back().ranks.insert(of_run.back().statuses.back().rank);
+  }
+  TELLTALE_ASSIGN(const auto ranks, KnownRanks(connection));
+  for (auto& [run, of_run] : incidents) {
+    const auto known = ranks.find(run);
+    for (Incident& incident : of_run) {
+      // A rank that is not of the group cannot lag in it: only the world's ranks are all known.
+      const bool is_world =
+          incident.group.empty() || incident.group == "default_pg" || incident.group == "0";
+      incident.laggards =
+          FindLaggards(incident.statuses,
+                       is_world && known != ranks.end() ? known->second : std::vector<int64_t>());
+    }
   }
   return incidents;
 }
@@ -197,13 +218,11 @@ Status AddLaggards(Connection& connection, std::vector<TimelineEvent>& events) {
   });
   if (!any) return {};
   TELLTALE_ASSIGN(const auto incidents, LoadIncidents(connection));
-  TELLTALE_ASSIGN(const auto ranks, KnownRanks(connection));
   // What a rank tells of one hang comes within moments.
   constexpr int64_t kMoments = 120'000'000'000;
   for (TimelineEvent& event : events) {
     const auto of_run = incidents.find(event.run);
     if (!event.kind.starts_with("nccl_watchdog") || of_run == incidents.end()) continue;
-    const auto known = ranks.find(event.run);
     for (const Incident& incident : of_run->second) {
       const int64_t time_ns = event.time_ns.value_or(0);
       if (time_ns < incident.first_ns - kMoments || time_ns > incident.last_ns + kMoments) continue;
@@ -212,19 +231,10 @@ Status AddLaggards(Connection& connection, std::vector<TimelineEvent>& events) {
           event.fields.find(JsonString(incident.group)) == std::string::npos) {
         continue;
       }
-      const bool has_rank =
-          std::any_of(incident.statuses.begin(), incident.statuses.end(),
-                      [&](const WatchdogStatus& status) { return event.rank == status.rank; });
-      if (!has_rank) continue;
-      // A rank that is not of the group cannot lag in it: only the world's ranks are all known.
-      const bool is_world =
-          incident.group.empty() || incident.group == "default_pg" || incident.group == "0";
-      const Laggards laggards =
-          FindLaggards(incident.statuses,
-                       is_world && known != ranks.end() ? known->second : std::vector<int64_t>());
-      if (laggards.reason.empty() || event.cause.find(laggards.reason) != std::string::npos)
-        continue;
-      event.cause += (event.cause.empty() ? "" : "; ") + laggards.reason;
+      if (!event.rank || !incident.ranks.contains(*event.rank)) continue;
+      const std::string& reason = incident.laggards.reason;
+      if (reason.empty() || event.cause.find(reason) != std::string::npos) continue;
+      event.cause += (event.cause.empty() ? "" : "; ") + reason;
     }
   }
   return {};
@@ -269,6 +279,10 @@ Status AddSteps(Connection& connection, std::vector<TimelineEvent>& events) {
 Result<std::vector<TimelineEvent>> LogTimeline(Connection& connection,
                                                const TimelineFilter& filter) {
   TELLTALE_ASSIGN(std::vector<TimelineEvent> events, LoadEvents(connection, filter));
+  for (TimelineEvent& event : events) {
+    const bool is_counted = event.kind == "preemption" || event.kind == "retraction";
+    if (is_counted) event.cause = fmt::format("{} requests in all", event.requests);
+  }
   TELLTALE_TRY(AddEngineCauses(connection, events));
   TELLTALE_TRY(AddMemoryHolders(connection, events));
   TELLTALE_TRY(AddLaggards(connection, events));

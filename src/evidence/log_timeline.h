@@ -18,6 +18,7 @@ struct TimelineEvent {
   std::optional<int64_t> time_ns;       // by the clock of its host
   std::optional<int64_t> last_time_ns;  // of the last repeat
   uint64_t count = 1;
+  int64_t requests = 1;  // of all repeats, where the event counts requests
   std::optional<int64_t> pid, rank;
   std::string fields;           // JSON, of the first one
   std::string cause;            // what else is known: who lags behind, which error ended an engine

@@ -122,7 +122,9 @@ RequestFacts& OfLine(RunRequests& requests, const std::string& id) {
     const std::string& name = requests.ids.ids()[known.front()];
     constexpr size_t kRandomSuffix = 9;  // -b958a13d
     const bool has_random_suffix = id.size() >= name.size() + kRandomSuffix;
-    if (name == id || requests.facts[known.front()].in_span || has_random_suffix) {
+    // Where lines name the plain id too, one that ends in a number is another request's.
+    const RequestFacts& facts = requests.facts[known.front()];
+    if (name == id || has_random_suffix || (facts.in_span && !facts.in_log)) {
       return requests.facts[known.front()];
     }
   }
@@ -135,10 +137,12 @@ Status LoadLogs(Connection& connection, int64_t run, RunRequests& requests) {
       const Table table,
       connection.Query(
           R"(SELECT e.kind, json_extract_string(e.fields, '$.request'), CASE WHEN l.time_basis IN (1, 2) THEN l.time_ns END,
-                    coalesce(p.host, '')
+                    coalesce(p.host, ''), z.end_ns
              FROM log_event e JOIN source f USING (source)
              JOIN log_line l ON l.source = e.source AND l.line = e.line
              LEFT JOIN log_process p ON p.log_process = l.log_process
+             LEFT JOIN (SELECT source, max(time_ns) FILTER (time_basis = 1) AS end_ns FROM log_line GROUP BY source) z
+               ON z.source = e.source
              WHERE f.run = $1 AND e.kind IN ('request_received', 'request_added', 'request_aborted',
                                              'request_finished', 'request_failed')
                AND json_extract_string(e.fields, '$.request') IS NOT NULL
@@ -151,6 +155,9 @@ Status LoadLogs(Connection& connection, int64_t run, RunRequests& requests) {
     // Shorter ids come first: a longer one may be the same with an engine's suffix.
     RequestFacts& facts = OfLine(requests, id);
     facts.in_log = true;
+    if (const auto end_ns = IntegerOf(row[4])) {
+      facts.log_end_ns = std::max(facts.log_end_ns.value_or(*end_ns), *end_ns);
+    }
     if (facts.engine.empty()) facts.engine = "vllm";
     // A span is exact where a line has whole seconds.
     if (facts.in_span || !time_ns) continue;
@@ -236,6 +243,7 @@ RequestWindow WindowOf(const RequestFacts& facts, int64_t step_ns) {
   }
   const int64_t arrival_ns = facts.arrival_ns.value_or(-kOpenEnd);
   window.is_loose = !facts.arrival_ns;
+  if (!facts.end_ns) window.loose_after_ns = facts.log_end_ns.value_or(-kOpenEnd);
   window.active = {facts.scheduled_ns.value_or(arrival_ns), end_ns};
   window.generation = window.prefill = window.active;
   if (!facts.context_stages.empty() || !facts.generation_stages.empty()) {

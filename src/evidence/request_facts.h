@@ -20,6 +20,8 @@ struct RequestFacts {
   std::optional<int64_t> arrival_ns, scheduled_ns, first_token_ns, end_ns;
   // From being scheduled to the first and to the last token, as the engine measured it.
   std::optional<int64_t> prefill_ns, inference_ns;
+  // When the log that tells of it ends.
+  std::optional<int64_t> log_end_ns;
   int64_t time_error_ns = 0;  // times may be later by up to this
   std::optional<int64_t> prompt_tokens, output_tokens;
   int64_t sequences = 1;

@@ -43,7 +43,7 @@ class Relater {
   Candidate Consider(uint32_t request, const EngineStep& step) const;
   int64_t Sequences(const std::vector<Candidate>& candidates, bool generating) const;
   std::vector<Candidate> CertainOf(const std::vector<Candidate>& candidates) const;
-  bool AreAllNeeded(const std::vector<Candidate>& candidates, int64_t requests) const;
+  bool AreAllNeeded(const std::vector<Candidate>& candidates, const EngineStep& step) const;
   // Calls visit(step, candidates) for each; of more than most_candidates, perhaps not all.
   template <typename Visit>
   void ForEachStep(const Visit& visit) const;
@@ -118,8 +118,10 @@ void Relater::AddExact(uint32_t index, const std::vector<Candidate>& candidates,
     StepRequest pair{index, candidate.request, RelationBasis::kExact, -1, -1};
     const bool generates = phases_known ? candidate.may_generate : *batch.context_requests == 0;
     const bool prefills = phases_known ? !candidate.may_generate : *batch.generation_requests == 0;
-    if (generates && one_each) {
-      pair.tokens = requests_[candidate.request].sequences;
+    // How many sequences are left of a request that had several, the step does not say.
+    const bool is_alone = candidates.size() == 1;
+    if (generates && one_each && (is_alone || requests_[candidate.request].sequences == 1)) {
+      pair.tokens = is_alone ? generated : 1;
     } else if (prefills && *batch.context_requests == 1 && context_tokens) {
       pair.tokens = *context_tokens;
     }
@@ -151,10 +153,12 @@ std::vector<Candidate> Relater::CertainOf(const std::vector<Candidate>& candidat
 
 // Whether none of them can be left out: without any one of them, even with all their sequences,
 // they would be too few.
-bool Relater::AreAllNeeded(const std::vector<Candidate>& candidates, int64_t requests) const {
+bool Relater::AreAllNeeded(const std::vector<Candidate>& candidates, const EngineStep& step) const {
+  const int64_t requests = *step.batch.Requests();
   int64_t fewest = requests;
   for (const Candidate& candidate : candidates) {
-    if (requests_[candidate.request].is_loose) return false;
+    const RequestWindow& request = requests_[candidate.request];
+    if (request.is_loose || step.start_ns > request.loose_after_ns) return false;
     fewest = std::min(fewest, requests_[candidate.request].sequences);
   }
   const int64_t all = Sequences(candidates, false);
@@ -176,7 +180,7 @@ void Relater::RelateStep(uint32_t index, const std::vector<Candidate>& candidate
   const std::vector<Candidate> certain = CertainOf(candidates);
   const bool may_be_certain = !options_.has_other_engines;
   const bool all_certain = may_be_certain && certain.size() == candidates.size();
-  if ((is_complete_ || all_certain) && AreAllNeeded(candidates, *requests)) {
+  if ((is_complete_ || all_certain) && AreAllNeeded(candidates, steps_[index])) {
     // Those that generate are among those that may: where these are as many, the others are
     // prefilled.
     const bool phases_known = Sequences(candidates, true) == *batch.generation_requests;

@@ -37,6 +37,7 @@ struct RequestWindow {
   int64_t sequences = 1;  // of the batch, at most: each ends by itself
   // When it came, or that it was there at all, is not known well enough for any step to be certain.
   bool is_loose = false;
+  int64_t loose_after_ns = kOpenEnd;  // from then on nothing would have told of its end
   int64_t prompt_tokens = -1;
 };
 

@@ -142,8 +142,15 @@ void ReadRequest(const ObservedLine& line, Observations& out) {
       {"Finished request ", "request_finished"}};
   for (const auto& [begin, kind] : kBegins) {
     if (!line.text.starts_with(begin)) continue;
-    const std::string_view id = RequestAfter(line.text, begin);
-    if (!id.empty()) Add(line, out, kind, Severity::kInfo, Fields().Text("request", id));
+    std::string_view ids = RequestAfter(line.text, begin);
+    // A line that ends with the id was cut while it was written: so may be the id.
+    if (begin.size() + ids.size() == line.text.size()) return;
+    while (!ids.empty()) {
+      const std::string_view id =
+          begin.find("(s)") == begin.npos ? ids : ids.substr(0, ids.find(','));
+      if (!id.empty()) Add(line, out, kind, Severity::kInfo, Fields().Text("request", id));
+      ids.remove_prefix(std::min(ids.size(), id.size() + 1));
+    }
     return;
   }
   if (!line.text.starts_with("Request ")) return;

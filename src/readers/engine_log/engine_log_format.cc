@@ -19,7 +19,9 @@ bool BeginsWithTraceback(std::string_view head) {
 bool Recognises(std::string_view head, std::string_view) {
   if (BeginsWithTraceback(log::WithoutByteOrderMark(head))) return true;
   const log::PrefixCount count = log::CountPrefixes(head, EngineLogFamily().peels, 2000);
-  return count.marked * 20 >= count.lines && (count.marked >= 3 || count.marked * 2 > count.lines);
+  if (count.marked * 20 < count.lines) return false;
+  const bool begins = log::CountPrefixes(head, EngineLogFamily().peels, 1).marked > 0;
+  return begins || count.marked >= 3 || count.marked * 2 > count.lines;
 }
 
 Result<std::unique_ptr<SourceWorker>> MakeWorker(Store& store, const WorkerOptions& options) {

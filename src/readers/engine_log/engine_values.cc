@@ -105,13 +105,14 @@ void ReadVllmStatistics(const ObservedLine& line, Observations& out) {
   }
   const auto preemptions = NumberAfter(line.text, "Preemptions: ");
   if (preemptions.value_or(0) > 0) {
-    out.events.push_back({line.line,
-                          "preemption",
-                          Severity::kWarning,
-                          -1,
-                          -1,
-                          {},
-                          Fields().Number("requests", preemptions).Finish()});
+    out.events.push_back(
+        {line.line,
+         "preemption",
+         Severity::kWarning,
+         -1,
+         -1,
+         {},
+         Fields().Number("requests", preemptions).Text("engine", engine).Finish()});
   }
 }
 

@@ -138,9 +138,12 @@ void LogBuilder::AddLine(std::string_view line) {
   rows_.text.append(text);
   rows_.text_end.push_back(rows_.text.size());
   // What users send to engines may say anything.
-  const bool is_request = text.starts_with("Received request ");
-  clues_.Read({is_request ? text.substr(0, text.find(": ")) : text, line_, process,
-               basis == TimeBasis::kSinceStart ? -1 : time_ns,
+  std::string_view clear = text;
+  if (text.starts_with("Received request ")) {
+    const size_t colon = text.find(": ");
+    if (colon != std::string_view::npos) clear = text.substr(0, colon + 1);
+  }
+  clues_.Read({clear, line_, process, basis == TimeBasis::kSinceStart ? -1 : time_ns,
                prefix.is_marked && prefix.level == LogLevel::kWarning},
               rows_.observed);
 }

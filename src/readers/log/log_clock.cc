@@ -74,6 +74,7 @@ std::optional<int64_t> LogClock::ResolveAnew(const WrittenTime& time) {
   if (!time.zone_seconds) ++assumed_zones_;
   // A full date may be of anything that a line tells of.
   if (time.kind != WrittenTime::Kind::kFull) last_local_ns_ = local_ns;
+  last_day_ns_ = local_ns;
   return *local_ns - int64_t{time.zone_seconds.value_or(zone_seconds_)} * 1'000'000'000;
 }
 
@@ -99,8 +100,7 @@ std::optional<int64_t> LogClock::LocalOf(const WrittenTime& time) {
       }
     }
   } else {
-    for (const int64_t around :
-         {dated_local_ns_.value_or(limit), last_local_ns_.value_or(limit), limit}) {
+    for (const int64_t around : {last_day_ns_.value_or(dated_local_ns_.value_or(limit)), limit}) {
       const int64_t day = around - ((around % kDay) + kDay) % kDay;
       for (const int64_t start : {day - kDay, day, day + kDay})
         candidates.push_back(start + time.ns);
@@ -117,7 +117,8 @@ std::optional<int64_t> LogClock::LocalOf(const WrittenTime& time) {
   }
   is_last_assumed_ = true;
   ++(time.kind == WrittenTime::Kind::kNoYear ? assumed_years_ : assumed_dates_);
-  return Choose(candidates, last_local_ns_, limit);
+  return Choose(candidates, time.kind == WrittenTime::Kind::kNoYear ? last_local_ns_ : last_day_ns_,
+                limit);
 }
 
 }  // namespace telltale::log

@@ -37,6 +37,7 @@ class LogClock {
   int64_t file_time_ns_;
   int32_t zone_seconds_;
   std::optional<int64_t> last_local_ns_;   // of the last line without its year or date
+  std::optional<int64_t> last_day_ns_;     // of the last line with any time
   std::optional<int64_t> dated_local_ns_;  // the last date with its year
   WrittenTime last_;                       // many lines have the same time
   int64_t last_ns_ = 0;

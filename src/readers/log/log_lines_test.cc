@@ -291,6 +291,12 @@ TEST(LogEvents, WhateverTheProgramThatWroteTheFile) {
   EXPECT_EQ(rows.level[0], LogLevel::kError);
   EXPECT_EQ(EventsOf(kEngine, "NVRM: Xid (0000:02:00): 6, PE0001\n"),
             Strings{R"(xid|error|-1|-1|0000:02:00.0|{"xid":6,"message":"PE0001"})"});
+  // An id at the end of a line may have been cut with it.
+  EXPECT_EQ(EventsOf(kEngine, "INFO 05-20 01:00:00 [a.py:1] Added request chatcmpl-dcd7\n"),
+            Strings{});
+  EXPECT_EQ(EventsOf(kEngine, "INFO 05-20 01:00:00 [a.py:1] Aborted request(s) a,b.\n"),
+            (Strings{R"(request_aborted|info|-1|-1||{"request":"a"})",
+                     R"(request_aborted|info|-1|-1||{"request":"b"})"}));
   // What users ask is no event.
   EXPECT_EQ(
       EventsOf(kEngine,

@@ -84,7 +84,6 @@ struct MonthTime {
 };
 std::optional<MonthTime> TakeMonthTime(std::string_view& rest) {
   std::string_view text = rest;
-  MonthTime time;
   const auto month = TakeMonthName(text);
   if (!month || !Skip(text, " ")) return std::nullopt;
   (void)Skip(text, " ");
