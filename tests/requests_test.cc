@@ -219,6 +219,10 @@ TEST(Requests, TracesThatBeginLateAndDoNotMatchByOrder) {
   options.trace_lag_steps = 7;
   Job job(options);
   ExpectRight(job.ScoreOf(0), "first host of a part");
+  // Collectives that cannot be matched leave the reports' own times.
+  EXPECT_EQ(job.store().Rows("SELECT host, offset_ns, error_ns, basis FROM host_clock "
+                             "WHERE host <> reference_host"),
+            std::vector<std::string>{"gpu-node-02|0|1000000000|anchor"});
   const Score second = job.ScoreOf(1, 7);
   ExpectRight(second, "second host of a part, seven steps later");
   EXPECT_GT(second.certain_steps * 2, second.steps);

@@ -9,7 +9,8 @@
 --   reference_time_ns: since 1970, by the reference's clock
 --   operations: collectives seen on both sides that it rests on
 --   contradictions: of them, those that were left out because they cannot be true together with the others
---   basis: collectives, anchor (the report's own UTC time), contradictory or none; without a bound nothing is known
+--   basis: collectives; anchor (only the reports' own times in UTC: a second is allowed for, not measured); contradictory
+--     (without a bound); none for a host alone
 SELECT u.name AS run, c.host, c.reference_host, c.offset_ns, c.error_ns, c.drift_ppb, c.reference_time_ns, c.operations,
        c.contradictions, c.basis
 FROM host_clock c JOIN run u ON u.run = c.run

@@ -175,7 +175,7 @@ CREATE TABLE host_clock (
   contradictions UBIGINT,
   basis VARCHAR);
 COMMENT ON TABLE host_clock IS 'How far the clock of a host is ahead of that of the reference host, and how well that is known';
-COMMENT ON COLUMN host_clock.error_ns IS 'the true offset lies within this of offset + drift; NULL where nothing is known';
+COMMENT ON COLUMN host_clock.error_ns IS 'the true offset lies within this of offset + drift; NULL where what is known excludes itself. With basis anchor it is not measured: what time servers keep hosts within, with much to spare';
 COMMENT ON COLUMN host_clock.operations IS 'collectives on both sides that it rests on';
 
 CREATE TABLE step (

@@ -106,17 +106,27 @@ class RunLinker {
   Status WriteClocks() {
     LazyAppender rows(connection_, "host_clock");
     for (const HostClock& clock : times_.clocks()) {
+      // Where nothing compares any two, the first host is as good a measure as any.
+      const std::string& reference =
+          clock.reference_host.empty() ? times_.clocks().front().host : clock.reference_host;
       const auto append = [&](const ClockSegment* part) {
         const auto value = [&](int64_t ClockSegment::*member) {
           return part != nullptr ? Cell(part->*member) : Cell();
         };
-        return rows.Append({Cell(run_), Cell(clock.host), Cell(clock.reference_host),
-                            value(&ClockSegment::reference_time_ns),
-                            value(&ClockSegment::offset_ns), value(&ClockSegment::drift_ppb),
-                            value(&ClockSegment::error_ns), Cell(clock.operations),
-                            Cell(clock.contradictions),
-                            Cell(std::string(ClockBasisName(clock.basis)))});
+        return rows.Append(
+            {Cell(run_), Cell(clock.host), Cell(reference), value(&ClockSegment::reference_time_ns),
+             value(&ClockSegment::offset_ns), value(&ClockSegment::drift_ppb),
+             value(&ClockSegment::error_ns), Cell(clock.operations), Cell(clock.contradictions),
+             Cell(std::string(ClockBasisName(clock.basis)))});
       };
+      if (clock.segments.empty() && clock.basis == ClockBasis::kNone && clock.host != reference) {
+        // Only the reports' own times in UTC: hosts keep them by time servers.
+        TELLTALE_TRY(rows.Append({Cell(run_), Cell(clock.host), Cell(reference), Cell(),
+                                  Cell(int64_t{0}), Cell(), Cell(kUnknownClockError),
+                                  Cell(clock.operations), Cell(clock.contradictions),
+                                  Cell(std::string(ClockBasisName(ClockBasis::kAnchor)))}));
+        continue;
+      }
       if (clock.segments.empty()) TELLTALE_TRY(append(nullptr));
       for (const ClockSegment& part : clock.segments) TELLTALE_TRY(append(&part));
     }
