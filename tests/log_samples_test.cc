@@ -173,5 +173,31 @@ TEST_F(LogSamples, WarningsOfNcclAndStepsOfTraining) {
             (Strings{"12.52671", "9.61625"}));
 }
 
+// Statuses of several ranks, of two hangs a day apart: each names its own laggard.
+TEST(LogTimeline, WatchdogsOfTwoHangs) {
+  TempFolder folder;
+  TestStore store;
+  std::string text;
+  for (const auto& [day, laggard] : {std::pair(20, 2), {21, 1}}) {
+    for (int rank = 0; rank < 3; ++rank) {
+      text += fmt::format(
+          "[rank{0}]:[E5{1} 01:00:0{0}.000000000 ProcessGroupNCCL.cpp:2396] [PG ID 0 PG GUID "
+          "0(default_pg) Rank {0}]  failure detected by watchdog at work sequence id: 10 PG "
+          "status: "
+          "last enqueued work: {2}, last started work: -1 (), last completed work: 6\n",
+          rank, day, rank == laggard ? 7 : 10);
+    }
+  }
+  store.Ingest({folder.Write("run.log", text)});
+  const auto connection = store.store().Connect();
+  const auto events = evidence::LogTimeline(**connection, {"", "nccl_watchdog_status", false});
+  ASSERT_TRUE(events) << events.error().message;
+  Strings causes;
+  for (const evidence::TimelineEvent& event : *events) causes.push_back(event.cause);
+  const std::string first = "rank 2 enqueued less than the others";
+  const std::string second = "rank 1 enqueued less than the others";
+  EXPECT_EQ(causes, (Strings{first, first, first, second, second, second}));
+}
+
 }  // namespace
 }  // namespace telltale::test
