@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "simulate/inspector_process.h"
+#include "simulate/output_folder.h"
 #include "simulate/random.h"
 #include "simulate/training_estimate.h"
 #include "simulate/training_job.h"
@@ -52,20 +53,6 @@ Status CheckOptions(const TrainingOptions& options) {
   return {};
 }
 
-Status PrepareDirectory(const std::string& directory, bool force) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) return Fail("cannot make the directory {}: {}", directory, error.message());
-  const bool is_empty = fs::is_empty(directory, error);
-  if (error) return Fail("cannot read the directory {}: {}", directory, error.message());
-  if (!is_empty && !force) {
-    return Fail("{} is not empty; choose another directory, or force to write among its files",
-                directory);
-  }
-  return {};
-}
-
 // Beside the directory, so that whoever reads the directory does not find it.
 Result<std::string> TruthPath(const TrainingOptions& options) {
   namespace fs = std::filesystem;
@@ -82,12 +69,6 @@ Result<std::string> TruthPath(const TrainingOptions& options) {
     return Fail("the truth must not lie among the logs in {}", options.directory);
   }
   return options.truth_path;
-}
-
-Status WriteTruth(const std::string& path, const std::string& json) {
-  LogFile file(path, LogFile::Kind::kPlain);
-  TELLTALE_TRY(file.Create());
-  return file.Append(json);
 }
 
 int64_t ClockOffsetUs(const TrainingOptions& options, uint32_t host) {
@@ -211,7 +192,7 @@ Result<TrainingSummary> SimulateTraining(TrainingOptions options,
   TELLTALE_TRY(ForEachRank(options, buffers, [&](uint32_t rank, LineBuffer& buffer) {
     return processes[rank].Finish(options.lose_last_interval, buffer);
   }));
-  TELLTALE_TRY(WriteTruth(truth_path, TruthJson(options, ring_size, layout, job, processes)));
+  TELLTALE_TRY(WriteText(truth_path, TruthJson(options, ring_size, layout, job, processes)));
 
   TrainingSummary summary;
   summary.directory = options.directory;

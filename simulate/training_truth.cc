@@ -1,26 +1,12 @@
 #include "simulate/training_truth.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/json_text.h"
+#include "simulate/json_list.h"
 
 namespace telltale::simulate {
 namespace {
-
-// Collects the members of a JSON object or array: a comma goes before each but the first.
-class JsonList {
- public:
-  template <typename... Args>
-  void Add(fmt::format_string<Args...> format, Args&&... args) {
-    if (!text_.empty()) text_ += ',';
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 std::string_view NcclName(NcclVersion version) {
   static constexpr std::string_view kNames[] = {"2.28", "2.29", "2.30"};

@@ -7,8 +7,6 @@
 namespace telltale::engine_log {
 namespace {
 
-// Start scripts and stack traces may take most of the first lines; a page that quotes a line or two
-// is no log.
 // What a rank wrote to its stderr before it died may be nothing but a traceback.
 bool BeginsWithTraceback(std::string_view head) {
   std::string_view line = head.substr(0, head.find('\n'));
@@ -16,6 +14,8 @@ bool BeginsWithTraceback(std::string_view head) {
   return line.starts_with("Traceback (most recent call last):");
 }
 
+// Start scripts and stack traces may take most of the first lines; a page that quotes a line or two
+// is no log.
 bool Recognises(std::string_view head, std::string_view) {
   if (BeginsWithTraceback(log::WithoutByteOrderMark(head))) return true;
   const log::PrefixCount count = log::CountPrefixes(head, EngineLogFamily().peels, 2000);

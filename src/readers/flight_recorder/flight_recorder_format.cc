@@ -1,9 +1,8 @@
 #include "readers/flight_recorder/flight_recorder_format.h"
 
-#include <array>
-
 #include "base/text.h"
 #include "readers/flight_recorder/dump.h"
+#include "readers/remove_source.h"
 #include "readers/source_writer.h"
 #include "store/bulk_insert.h"
 
@@ -149,13 +148,7 @@ class Worker : public SourceWorker {
   }
 
   Status Remove(int64_t source) {
-    const std::array<Cell, 1> parameters = {Cell(source)};
-    for (const char* table :
-         {"flight_dump", "flight_group", "flight_entry", "ingest_loss", "source"}) {
-      TELLTALE_TRY(
-          connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
-    }
-    return {};
+    return RemoveSource(*connection_, source, {"flight_dump", "flight_group", "flight_entry"});
   }
 
   Store& store_;

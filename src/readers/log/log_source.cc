@@ -188,6 +188,11 @@ Result<std::unique_ptr<SourceWorker>> MakeLogWorker(Store& store, const WorkerOp
 Status LinkLogs(Store& store, std::span<const int64_t> runs) {
   if (runs.empty()) return {};
   TELLTALE_ASSIGN(auto connection, store.Connect());
+  // The formats of logs come here one after the other: what the first joined, the others need not.
+  TELLTALE_ASSIGN(
+      const int64_t missing,
+      connection->QueryInteger("SELECT count(*) FROM log_template WHERE shared IS NULL"));
+  if (missing == 0) return {};
   // Those of the whole store are joined anew: the outcome is the same whatever came first.
   TELLTALE_ASSIGN(const Table table,
                   connection->Query("SELECT DISTINCT text FROM log_template ORDER BY text"));

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/json_text.h"
+#include "readers/remove_source.h"
 #include "readers/source_writer.h"
 
 namespace telltale::log {
@@ -161,17 +162,10 @@ Status LogWriter::Finish(const LogBuilder& builder) {
 }
 
 Status LogWriter::Remove(int64_t source) {
-  const std::array<Cell, 1> parameters = {Cell(source)};
-  TELLTALE_TRY(
-      connection_->Run("DELETE FROM metric_sample WHERE series IN (SELECT series FROM "
-                       "metric_series WHERE source = $1)",
-                       parameters));
-  for (const char* table : {"log_line", "log_event", "log_process", "log_location", "log_template",
-                            "metric_series", "ingest_loss", "source"}) {
-    TELLTALE_TRY(
-        connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
-  }
-  return {};
+  TELLTALE_TRY(RemoveMetricSamples(*connection_, source));
+  return RemoveSource(
+      *connection_, source,
+      {"log_line", "log_event", "log_process", "log_location", "log_template", "metric_series"});
 }
 
 }  // namespace telltale::log

@@ -1,10 +1,9 @@
 #include "readers/otlp/otlp_format.h"
 
-#include <array>
-
 #include "base/line_window.h"
 #include "readers/bounded_appender.h"
 #include "readers/otlp/otlp_parser.h"
+#include "readers/remove_source.h"
 #include "readers/source_writer.h"
 
 namespace telltale::otlp {
@@ -98,14 +97,7 @@ class Worker : public SourceWorker {
     return true;
   }
 
-  Status Remove(int64_t source) {
-    const std::array<Cell, 1> parameters = {Cell(source)};
-    for (const char* table : {"span", "otlp_log", "ingest_loss", "source"}) {
-      TELLTALE_TRY(
-          connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
-    }
-    return {};
-  }
+  Status Remove(int64_t source) { return RemoveSource(*connection_, source, {"span", "otlp_log"}); }
 
   Store& store_;
   std::unique_ptr<Connection> connection_;

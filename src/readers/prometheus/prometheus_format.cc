@@ -1,13 +1,12 @@
 #include "readers/prometheus/prometheus_format.h"
 
-#include <array>
-
 #include "base/json_text.h"
 #include "base/line_window.h"
 #include "base/pci.h"
 #include "base/text.h"
 #include "readers/bounded_appender.h"
 #include "readers/prometheus/exposition_parser.h"
+#include "readers/remove_source.h"
 #include "readers/source_writer.h"
 
 namespace telltale::prometheus {
@@ -165,16 +164,8 @@ class Worker : public SourceWorker {
   }
 
   Status Remove(int64_t source) {
-    const std::array<Cell, 1> parameters = {Cell(source)};
-    TELLTALE_TRY(
-        connection_->Run("DELETE FROM metric_sample WHERE series IN "
-                         "(SELECT series FROM metric_series WHERE source = $1)",
-                         parameters));
-    for (const char* table : {"metric_series", "ingest_loss", "source"}) {
-      TELLTALE_TRY(
-          connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
-    }
-    return {};
+    TELLTALE_TRY(RemoveMetricSamples(*connection_, source));
+    return RemoveSource(*connection_, source, {"metric_series"});
   }
 
   Store& store_;

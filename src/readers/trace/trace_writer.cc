@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/slices.h"
+#include "readers/remove_source.h"
 
 namespace telltale::trace {
 namespace {
@@ -268,12 +269,9 @@ Status TraceWriter::RemoveReplaced(int64_t source) {
                     table),
         parameters));
   }
-  for (const char* table : {"track", "event_name", "launch_shape", "log_line", "log_process",
-                            "trace_process", "ingest_loss", "source"}) {
-    TELLTALE_TRY(
-        connection_->Run(fmt::format("DELETE FROM {} WHERE source = $1", table), parameters));
-  }
-  return {};
+  return RemoveSource(
+      *connection_, source,
+      {"track", "event_name", "launch_shape", "log_line", "log_process", "trace_process"});
 }
 
 }  // namespace telltale::trace
