@@ -46,6 +46,8 @@ struct StepEntry {
   uint32_t tokens = 0;
   bool is_context = false;  // no output token before this step, as vLLM counts
   bool samples = false;     // a token comes out
+  uint32_t kv_tokens = 0;   // read by attention, its own among them
+  uint32_t new_blocks = 0;  // of the KV cache that its tokens begin
 };
 
 struct InferenceStep {
@@ -54,6 +56,7 @@ struct InferenceStep {
   bool traced = false;
   bool is_extend = false;  // SGLang: prompts only
   uint64_t kv_tokens = 0;  // read by attention
+  uint32_t left = 0;       // requests that have given up their place since the step before
   int64_t decided_ns = 0;
   int64_t start_ns = 0;  // of rank 0's range
   int64_t end_ns = 0;

@@ -5,6 +5,11 @@
 #include "simulate/inference_setup.h"
 
 namespace telltale::simulate {
+namespace {
+
+uint32_t BlocksFor(uint32_t tokens) { return (tokens + kTokensPerBlock - 1) / kTokensPerBlock; }
+
+}  // namespace
 
 Scheduler::Scheduler(const InferenceOptions& options, std::vector<InferenceRequest>& requests)
     : options_(options),
@@ -30,11 +35,15 @@ InferenceStep Scheduler::Decide(int64_t now_ns) {
   } else {
     DecideMixed(step);
   }
-  for (const StepEntry& entry : step.entries) {
+  for (StepEntry& entry : step.entries) {
     InferenceRequest& request = requests_[entry.request];
     if (request.scheduled_ns == 0) request.scheduled_ns = now_ns;
-    step.kv_tokens += request.computed_tokens + entry.tokens;
+    entry.kv_tokens = request.computed_tokens + entry.tokens;
+    entry.new_blocks = BlocksFor(entry.kv_tokens) - BlocksFor(request.computed_tokens);
+    step.kv_tokens += entry.kv_tokens;
   }
+  step.left = left_;
+  left_ = 0;
   step.running = static_cast<uint32_t>(running_.size());
   step.waiting = static_cast<uint32_t>(waiting_.size());
   step.used_blocks = static_cast<uint32_t>(options_.kv_blocks - free_blocks_);
@@ -110,8 +119,7 @@ bool Scheduler::MakeRoom(InferenceStep& step, uint32_t request, uint32_t tokens)
 }
 
 bool Scheduler::Allocate(uint32_t request, uint32_t tokens, uint64_t keep_free) {
-  const uint32_t all_tokens = requests_[request].computed_tokens + tokens;
-  const uint32_t wanted = (all_tokens + kTokensPerBlock - 1) / kTokensPerBlock;
+  const uint32_t wanted = BlocksFor(requests_[request].computed_tokens + tokens);
   const uint32_t held = blocks_[request];
   if (wanted <= held) return true;
   if (free_blocks_ < wanted - held + keep_free) return false;
@@ -121,6 +129,7 @@ bool Scheduler::Allocate(uint32_t request, uint32_t tokens, uint64_t keep_free) 
 }
 
 void Scheduler::Release(uint32_t request) {
+  if (blocks_[request] > 0) ++left_;
   free_blocks_ += blocks_[request];
   blocks_[request] = 0;
 }

@@ -50,6 +50,7 @@ class Scheduler {
   std::vector<uint32_t> blocks_;     // by request
   std::optional<uint32_t> partial_;  // prompts first: whose prompt is computed in part
   uint64_t free_blocks_;
+  uint32_t left_ = 0;    // requests that gave blocks back since the last decision
   uint32_t budget_ = 0;  // tokens left in the step that is being decided on
   uint64_t ended_ = 0;
 };

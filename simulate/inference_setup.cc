@@ -97,7 +97,7 @@ Status CheckEngine(const InferenceOptions& options) {
   if (options.kv_blocks < 4 || options.kv_blocks > (1U << 24)) {
     return Fail("the KV cache must have from 4 to {} blocks", 1 << 24);
   }
-  if (options.layers == 0 || options.layers > 1024 || options.collectives_per_step > 4096) {
+  if (options.layers == 0 || options.layers > 1024 || options.CollectivesPerStep() > 4096) {
     return Fail("layers must be from 1 to 1024, collectives of a step from 0 to 4096");
   }
   return {};
@@ -124,6 +124,9 @@ Status CheckOptions(const InferenceOptions& options) {
   if (options.start_us < kFirstUs || options.start_us > kLastUs) {
     return Fail("the start must be from {} to {} us since 1970, not {}", kFirstUs, kLastUs,
                 options.start_us);
+  }
+  if (!IsIn(options.structure_noise, 0, 1)) {
+    return Fail("the structure's noise must be from 0 to 1, not {}", options.structure_noise);
   }
   if (options.directory.empty()) return Fail("an output directory is needed");
   return {};

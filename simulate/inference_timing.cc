@@ -3,27 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulate/inference_detail.h"
 #include "simulate/random.h"
 
 namespace telltale::simulate {
 namespace {
 
-// A model of some 7 * 10^10 parameters. Its layers on kModelRanks ranks take, in nanoseconds:
-constexpr double kModelRanks = 4;
-constexpr double kWeightsNs = 15e6;  // to read them once
-constexpr double kFeedForwardNsPerToken = 25e3;
-constexpr double kAttentionNsPerToken = 6e3;
-constexpr double kAttentionNsPerKvToken = 25;
 constexpr double kKernelNoise = 0.006;
-constexpr uint64_t kHidden = 8192;
-constexpr uint64_t kVocabulary = 128'256;
-constexpr uint64_t kElementBytes = 2;
-
-// Collectives: latency and bytes a nanosecond, within a host and between hosts.
-constexpr double kLocalLatencyNs = 11'000;
-constexpr double kLocalBytesPerNs = 250;
-constexpr double kNetworkLatencyNs = 32'000;
-constexpr double kNetworkBytesPerNs = 40;
 
 constexpr int64_t kScheduleNs = 250'000;      // before a step
 constexpr int64_t kScheduleRequestNs = 1500;  // and for each request
@@ -37,49 +23,34 @@ enum Draw : uint64_t { kDispatch = 0x200, kHost, kStart, kKernel, kTransfer, kSk
 }  // namespace
 
 StepTimer::StepTimer(const InferenceOptions& options)
-    : options_(options), ranks_(options.Ranks()), times_(options.Ranks()) {}
+    : options_(options), ranks_(options.Ranks()), times_(options.Ranks()), script_timer_(options) {}
 
 uint64_t StepTimer::Jitter(uint64_t step, uint64_t item, uint64_t rank, uint64_t bound) const {
   return BelowFromBits(RandomBits(options_.seed, kHost, step, item, rank), bound);
 }
 
-StepTimer::Item StepTimer::Collective(GpuWork work, uint64_t in_elements) const {
-  const uint64_t ranks = options_.Ranks();
-  const uint64_t out = work == GpuWork::kAllGather ? in_elements * ranks : in_elements;
-  const bool is_remote = options_.hosts > 1;
-  const double bytes = static_cast<double>(out * kElementBytes);
-  const double ns = is_remote ? kNetworkLatencyNs + bytes / kNetworkBytesPerNs
-                              : kLocalLatencyNs + bytes / kLocalBytesPerNs;
-  return {work, ns, in_elements, out};
+void StepTimer::AddCollective(GpuWork work, uint64_t in_elements) {
+  const CollectiveCost cost = CostOf(options_, work, in_elements);
+  program_.push_back({work, cost.gpu_ns, cost.in_elements, cost.out_elements});
 }
 
 void StepTimer::FillProgram(const InferenceStep& step) {
   const double tokens = step.Tokens();
-  // A layer's part of the whole on one rank.
-  const double share = kModelRanks / options_.Ranks() / options_.layers;
-  const double attention_ns = (tokens * kAttentionNsPerToken +
-                               static_cast<double>(step.kv_tokens) * kAttentionNsPerKvToken) *
-                              share;
-  const double feed_forward_ns = (kWeightsNs + tokens * kFeedForwardNsPerToken) * share;
-  const uint64_t collectives = options_.Ranks() > 1 ? options_.collectives_per_step : 0;
-  const uint64_t all_reduces = collectives > 0 ? collectives - 1 : 0;
-  const uint64_t places = 2 * uint64_t{options_.layers};
+  const double attention_ns = AttentionNs(options_, tokens, static_cast<double>(step.kv_tokens));
   program_.clear();
-  program_.push_back({GpuWork::kEmbedding, 6000 + tokens * 4, 0, 0});
-  for (uint64_t place = 0; place < places; ++place) {
+  program_.push_back({GpuWork::kEmbedding, EmbeddingNs(tokens), 0, 0});
+  for (uint64_t place = 0; place < 2 * uint64_t{options_.layers}; ++place) {
     if (place % 2 == 0) {
       program_.push_back({GpuWork::kAttention, 5000 + attention_ns, 0, 0});
     } else {
-      program_.push_back({GpuWork::kFeedForward, feed_forward_ns, 0, 0});
+      program_.push_back({GpuWork::kFeedForward, FeedForwardNs(options_, tokens), 0, 0});
     }
-    const uint64_t until = (place + 1) * all_reduces / places;
-    for (uint64_t i = place * all_reduces / places; i < until; ++i) {
-      program_.push_back(Collective(GpuWork::kAllReduce, step.Tokens() * kHidden));
+    for (uint64_t i = AllReducesAfter(options_, place); i > 0; --i) {
+      AddCollective(GpuWork::kAllReduce, step.Tokens() * kHidden);
     }
   }
-  if (collectives > 0) {
-    program_.push_back(
-        Collective(GpuWork::kAllGather, step.entries.size() * (kVocabulary / options_.Ranks())));
+  if (GathersLogits(options_)) {
+    AddCollective(GpuWork::kAllGather, step.entries.size() * (kVocabulary / options_.Ranks()));
   }
   program_.push_back({GpuWork::kSampling, 14'000, 0, 0});
   program_.push_back({GpuWork::kCopyOut, 1800, step.entries.size() * 8, 0});
@@ -112,6 +83,7 @@ void StepTimer::Launch(uint64_t step, uint32_t item, uint32_t rank) {
     times.gpu_end_ns = times.gpu_ns + std::llround(what.gpu_ns * noise);
     state.gpu_ns = times.gpu_end_ns;
   }
+  if (item == 0) times_[rank].gpu_ns = times.gpu_ns;
   times_[rank].work.push_back(times);
 }
 
@@ -132,11 +104,20 @@ void StepTimer::EndTogether(uint64_t step, uint32_t item) {
   ++sequence_;
 }
 
+void StepTimer::RunProgram(const InferenceStep& step) {
+  FillProgram(step);
+  for (uint32_t item = 0; item < program_.size(); ++item) {
+    for (uint32_t rank = 0; rank < times_.size(); ++rank) Launch(step.number, item, rank);
+    if (IsCollective(program_[item].work)) EndTogether(step.number, item);
+  }
+}
+
 void StepTimer::Finish(uint64_t step, uint32_t rank) {
   RankTimes& times = times_[rank];
   RankState& state = ranks_[rank];
+  times.gpu_end_ns = state.gpu_ns;
   times.wait_ns = state.host_ns + 2000;
-  times.wait_end_ns = std::max(times.wait_ns + 1000, times.work.back().gpu_end_ns + 4000) +
+  times.wait_end_ns = std::max(times.wait_ns + 1000, state.gpu_ns + 4000) +
                       static_cast<int64_t>(Jitter(step, program_.size(), rank, 3000));
   times.end_ns = times.wait_end_ns + 9000 +
                  static_cast<int64_t>(Jitter(step, program_.size() + 1, rank, 20'000));
@@ -144,7 +125,6 @@ void StepTimer::Finish(uint64_t step, uint32_t rank) {
 }
 
 const std::vector<RankTimes>& StepTimer::Time(InferenceStep& step) {
-  FillProgram(step);
   const int64_t ready_ns = step.decided_ns + kScheduleNs +
                            kScheduleRequestNs * static_cast<int64_t>(step.entries.size());
   for (uint32_t rank = 0; rank < times_.size(); ++rank) {
@@ -159,9 +139,13 @@ const std::vector<RankTimes>& StepTimer::Time(InferenceStep& step) {
     times_[rank].work.clear();
     state.host_ns = start_ns + 40'000 + static_cast<int64_t>(step.entries.size()) * 400;
   }
-  for (uint32_t item = 0; item < program_.size(); ++item) {
-    for (uint32_t rank = 0; rank < times_.size(); ++rank) Launch(step.number, item, rank);
-    if (IsCollective(program_[item].work)) EndTogether(step.number, item);
+  if (options_.trace_detail == TraceDetail::kOperators) {
+    for (uint32_t rank = 0; rank < times_.size(); ++rank) {
+      times_[rank].script = StepScript(options_, step, rank);
+    }
+    script_timer_.Walk(step.number, ranks_, times_);
+  } else {
+    RunProgram(step);
   }
   for (uint32_t rank = 0; rank < times_.size(); ++rank) Finish(step.number, rank);
   step.start_ns = times_[0].start_ns;

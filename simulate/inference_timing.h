@@ -8,44 +8,10 @@
 #include <vector>
 
 #include "simulate/inference_run.h"
+#include "simulate/inference_script_timing.h"
+#include "simulate/inference_times.h"
 
 namespace telltale::simulate {
-
-enum class GpuWork : uint8_t {
-  kEmbedding,
-  kAttention,
-  kFeedForward,
-  kAllReduce,
-  kAllGather,
-  kSampling,
-  kCopyOut,  // of sampled tokens; the host waits for it
-};
-
-inline bool IsCollective(GpuWork work) {
-  return work == GpuWork::kAllReduce || work == GpuWork::kAllGather;
-}
-
-// One operator with its launch and its work on the GPU, on one rank. True nanoseconds.
-struct WorkTimes {
-  GpuWork work = GpuWork::kEmbedding;
-  int64_t operator_ns = 0;
-  int64_t operator_end_ns = 0;
-  int64_t call_ns = 0;
-  int64_t call_end_ns = 0;
-  int64_t gpu_ns = 0;
-  int64_t gpu_end_ns = 0;
-  uint64_t in_elements = 0;  // of a collective; bytes of a copy
-  uint64_t out_elements = 0;
-  uint64_t sequence = 0;  // of a collective, among its communicator's
-};
-
-struct RankTimes {
-  int64_t start_ns = 0;  // of the step's range on the host
-  int64_t end_ns = 0;
-  int64_t wait_ns = 0;  // for the GPU, at the end of the range
-  int64_t wait_end_ns = 0;
-  std::vector<WorkTimes> work;
-};
 
 class StepTimer {
  public:
@@ -61,14 +27,9 @@ class StepTimer {
     uint64_t in_elements = 0;
     uint64_t out_elements = 0;
   };
-  // What one rank is ready for.
-  struct RankState {
-    int64_t host_ns = 0;
-    int64_t gpu_ns = 0;
-  };
-
+  void RunProgram(const InferenceStep& step);
   void FillProgram(const InferenceStep& step);
-  Item Collective(GpuWork work, uint64_t in_elements) const;
+  void AddCollective(GpuWork work, uint64_t in_elements);
   void Launch(uint64_t step, uint32_t item, uint32_t rank);
   void EndTogether(uint64_t step, uint32_t item);
   void Finish(uint64_t step, uint32_t rank);
@@ -78,6 +39,7 @@ class StepTimer {
   std::vector<Item> program_;
   std::vector<RankState> ranks_;
   std::vector<RankTimes> times_;
+  ScriptTimer script_timer_;  // TraceDetail::kOperators
   uint64_t sequence_ = 0;
 };
 

@@ -112,6 +112,24 @@ Status InferenceTrace::Append(std::string_view step_name, std::string_view captu
   if (!capture.empty()) {
     Range("user_annotation", capture, times.start_ns + 2000, times.end_ns - 2000);
   }
+  if (options_.trace_detail == TraceDetail::kOperators) {
+    AppendSpans(times);
+  } else {
+    AppendWork(times);
+  }
+  work_id_ = 0;
+  Call("cudaEventSynchronize", 137, times.wait_ns, times.wait_end_ns);
+  // The GPU's twin of the range starts a nanosecond before its first work and ends one after its
+  // last.
+  Begin("gpu_user_annotation", step_name, gpu_, kStream, times.gpu_ns - 1, times.gpu_end_ns + 1);
+  fmt::format_to(std::back_inserter(out_), "\"External id\": {}\n    }}\n  }},\n", step_id);
+  if (out_.size() < kPieceBytes) return {};
+  TELLTALE_TRY(file_.Append(out_));
+  out_.clear();
+  return {};
+}
+
+void InferenceTrace::AppendWork(const RankTimes& times) {
   for (const WorkTimes& work : times.work) {
     // NCCL called directly has no operator.
     work_id_ = 0;
@@ -124,23 +142,12 @@ Status InferenceTrace::Append(std::string_view step_name, std::string_view captu
     Call(kind.call, kind.callback, work.call_ns, work.call_end_ns);
     Flow('s', work.call_ns);
     if (work.work == GpuWork::kCopyOut) {
-      Copy(work);
+      Transfer("gpu_memcpy", kind.kernel, work.gpu_ns, work.gpu_end_ns, work.in_elements);
     } else {
       Kernel(work);
     }
     Flow('f', work.gpu_ns);
   }
-  work_id_ = 0;
-  Call("cudaEventSynchronize", 137, times.wait_ns, times.wait_end_ns);
-  // The GPU's twin of the range starts a nanosecond before its first work and ends one after its
-  // last.
-  Begin("gpu_user_annotation", step_name, gpu_, kStream, times.work.front().gpu_ns - 1,
-        times.work.back().gpu_end_ns + 1);
-  fmt::format_to(std::back_inserter(out_), "\"External id\": {}\n    }}\n  }},\n", step_id);
-  if (out_.size() < kPieceBytes) return {};
-  TELLTALE_TRY(file_.Append(out_));
-  out_.clear();
-  return {};
 }
 
 Status InferenceTrace::Close(int64_t end_ns) {
@@ -187,6 +194,13 @@ bool InferenceTrace::HasArguments(GpuWork work) const {
 }
 
 void InferenceTrace::CollectiveOperator(const WorkTimes& times) {
+  CollectiveRecord(times);
+  Range("user_annotation",
+        times.work == GpuWork::kAllGather ? "nccl:_all_gather_base" : "nccl:all_reduce",
+        times.operator_ns + 3000, times.operator_end_ns - 1500);
+}
+
+void InferenceTrace::CollectiveRecord(const WorkTimes& times) {
   Begin("cpu_op", "record_param_comms", pid_, pid_, times.operator_ns, times.operator_end_ns);
   work_id_ = ++operator_id_;
   fmt::format_to(std::back_inserter(out_),
@@ -194,9 +208,6 @@ void InferenceTrace::CollectiveOperator(const WorkTimes& times) {
                  "start\": 0, \"Global rank stride\": 1, \"Seq\": {}, \"Ev Idx\": {}\n    }}\n  "
                  "}},\n",
                  work_id_, CollectiveArguments(times), rank_, times.sequence, work_id_ - 1);
-  Range("user_annotation",
-        times.work == GpuWork::kAllGather ? "nccl:_all_gather_base" : "nccl:all_reduce",
-        times.operator_ns + 3000, times.operator_end_ns - 1500);
 }
 
 std::string InferenceTrace::CollectiveArguments(const WorkTimes& times) const {
@@ -226,31 +237,35 @@ void InferenceTrace::ExternalId() {
 }
 
 void InferenceTrace::Kernel(const WorkTimes& times) {
-  Begin("kernel", KindOf(times.work).kernel, gpu_, kStream, times.gpu_ns, times.gpu_end_ns);
-  const bool is_collective = IsCollective(times.work);
-  const bool has_arguments = HasArguments(times.work);
+  const KernelShape shape = IsCollective(times.work) ? KernelShape{96, 103'808, 16, 512}
+                                                     : KernelShape{168, 229'376, 132, 384};
+  Kernel(KindOf(times.work).kernel, times.gpu_ns, times.gpu_end_ns, shape,
+         HasArguments(times.work) ? ", " + CollectiveArguments(times) : std::string());
+}
+
+void InferenceTrace::Kernel(std::string_view name, int64_t start_ns, int64_t end_ns,
+                            const KernelShape& shape, std::string_view arguments) {
+  Begin("kernel", name, gpu_, kStream, start_ns, end_ns);
   ExternalId();
   fmt::format_to(std::back_inserter(out_),
                  "\"queued\": 0, \"device\": {}, \"context\": 1,      \"stream\": {}, "
                  "\"correlation\": {},      \"registers per thread\": {},      \"shared memory\": "
                  "{},      \"grid\": [{}, 1, 1],      \"block\": [{}, 1, 1],      \"est. achieved "
-                 "occupancy %\": 0{}{}\n    }}\n  }},\n",
-                 gpu_, kStream, correlation_, is_collective ? 96 : 168,
-                 is_collective ? 103'808 : 229'376, is_collective ? 16 : 132,
-                 is_collective ? 512 : 384, has_arguments ? ", " : "",
-                 has_arguments ? CollectiveArguments(times) : std::string());
+                 "occupancy %\": 0{}\n    }}\n  }},\n",
+                 gpu_, kStream, correlation_, shape.registers, shape.shared_bytes, shape.blocks,
+                 shape.threads, arguments);
 }
 
-void InferenceTrace::Copy(const WorkTimes& times) {
-  Begin("gpu_memcpy", KindOf(times.work).kernel, gpu_, kStream, times.gpu_ns, times.gpu_end_ns);
+void InferenceTrace::Transfer(std::string_view category, std::string_view name, int64_t start_ns,
+                              int64_t end_ns, uint64_t bytes) {
+  Begin(category, name, gpu_, kStream, start_ns, end_ns);
   ExternalId();
   fmt::format_to(std::back_inserter(out_),
                  "\"device\": {}, \"context\": 1,      \"stream\": {}, "
                  "\"correlation\": {},      \"bytes\": {}, \"memory bandwidth (GB/s)\": {:.3f}\n   "
                  " }}\n  }},\n",
-                 gpu_, kStream, correlation_, times.in_elements,
-                 static_cast<double>(times.in_elements) /
-                     static_cast<double>(times.gpu_end_ns - times.gpu_ns));
+                 gpu_, kStream, correlation_, bytes,
+                 static_cast<double>(bytes) / static_cast<double>(end_ns - start_ns));
 }
 
 // From a call ('s') to its work on the GPU ('f').

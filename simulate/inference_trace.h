@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "simulate/host_clock.h"
-#include "simulate/inference_timing.h"
+#include "simulate/inference_times.h"
 #include "simulate/log_file.h"
 
 namespace telltale::simulate {
@@ -30,12 +30,28 @@ class InferenceTrace {
   uint64_t text_bytes() const { return file_.text_bytes(); }
 
  private:
+  // A kernel as traces describe it, but for its time.
+  struct KernelShape {
+    uint32_t registers = 0;  // a thread
+    uint32_t shared_bytes = 0;
+    uint64_t blocks = 0;
+    uint32_t threads = 0;  // a block
+  };
+
+  void AppendWork(const RankTimes& times);
+  void AppendSpans(const RankTimes& times);
+  void BeginSpan(const Span& span, const SpanTimes& times);
+  void SpanCall(const Span& span, const SpanTimes& times);
   void Range(std::string_view category, std::string_view name, int64_t start_ns, int64_t end_ns);
   void Operator(const WorkTimes& times);
   void CollectiveOperator(const WorkTimes& times);
+  void CollectiveRecord(const WorkTimes& times);
   void Call(std::string_view name, uint32_t callback, int64_t start_ns, int64_t end_ns);
   void Kernel(const WorkTimes& times);
-  void Copy(const WorkTimes& times);
+  void Kernel(std::string_view name, int64_t start_ns, int64_t end_ns, const KernelShape& shape,
+              std::string_view arguments);
+  void Transfer(std::string_view category, std::string_view name, int64_t start_ns, int64_t end_ns,
+                uint64_t bytes);
   void ExternalId();
   void Flow(char phase, int64_t at_ns);
   void Begin(std::string_view category, std::string_view name, uint32_t pid, uint32_t tid,

@@ -1,12 +1,11 @@
 // `telltale export`: the store's views and tables as Parquet files, profiles for Perfetto.
 
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
 
 #include "base/json_text.h"
 #include "cli/commands/list.h"
 #include "cli/output.h"
+#include "cli/output_file.h"
 #include "cli/store_access.h"
 #include "evidence/perfetto.h"
 
@@ -96,25 +95,10 @@ void RunPerfetto(const PerfettoCommand& options, const GlobalOptions& global) {
   const OpenStore opened = OpenForReading(global);
   const evidence::TraceEvents events =
       ValueOrThrow(evidence::LoadTraceEvents(*opened.connection, {options.run, options.rank}));
-  const bool to_stdout = options.out == "-";
-  const std::string draft = options.out + ".part";
-  std::FILE* const file = to_stdout ? stdout : std::fopen(draft.c_str(), "wb");
-  if (file == nullptr) {
-    throw CommandFailure(fmt::format("{}: {}", options.out, SystemErrorText(errno)));
-  }
-  Status status = evidence::WritePerfetto(events, [&](std::string_view text) -> Status {
-    if (std::fwrite(text.data(), 1, text.size(), file) == text.size()) return {};
-    return Fail("{}: {}", options.out, SystemErrorText(errno));
+  WriteFile(options.out, [&](const FileWriter& write) {
+    return evidence::WritePerfetto(events, write);
   });
-  if (to_stdout) return OkOrThrow(status);
-  if (std::fclose(file) != 0 && status) {
-    status = Fail("{}: {}", options.out, SystemErrorText(errno));
-  }
-  if (status && std::rename(draft.c_str(), options.out.c_str()) != 0) {
-    status = Fail("{}: {}", options.out, SystemErrorText(errno));
-  }
-  if (!status) (void)std::remove(draft.c_str());
-  OkOrThrow(status);
+  if (options.out == "-") return;
   if (!global.quiet) {
     fmt::print(stderr, "{} events in {}; open it at ui.perfetto.dev\n", events.size(), options.out);
   }

@@ -15,6 +15,7 @@ void AddChainCommand(CLI::App& app, GlobalOptions& global);
 void AddTraceCommands(CLI::App& app, GlobalOptions& global);
 // requests, steps, logs, clocks
 void AddRequestCommands(CLI::App& app, GlobalOptions& global);
+void AddTokensCommand(CLI::App& app, GlobalOptions& global);
 void AddEventsCommand(CLI::App& app, GlobalOptions& global);
 void AddRanksCommand(CLI::App& app, GlobalOptions& global);
 void AddCompareCommand(CLI::App& app, GlobalOptions& global);
@@ -25,7 +26,7 @@ void AddDoctorCommand(CLI::App& app, GlobalOptions& global);
 
 inline constexpr void (*kCommands[])(CLI::App&, GlobalOptions&) = {
     AddIngestCommand,   AddSourcesCommand, AddLossesCommand, AddCollectivesCommand,
-    AddRequestCommands, AddChainCommand,   AddTraceCommands, AddEventsCommand,
+    AddRequestCommands, AddChainCommand,   AddTraceCommands, AddTokensCommand, AddEventsCommand,
     AddRanksCommand,    AddCompareCommand, AddSqlCommand,    AddExportCommand,
     AddSimulateCommand, AddDoctorCommand,
 };

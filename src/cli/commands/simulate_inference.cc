@@ -17,6 +17,7 @@ namespace {
 using simulate::Engine;
 using simulate::InferenceOptions;
 using simulate::InferenceSummary;
+using simulate::TraceDetail;
 
 constexpr const char* kExamples = R"(
 A folder for each host holds the engine's log and a PyTorch trace of each GPU's rank, all on that host's
@@ -32,6 +33,8 @@ Examples:
       a KV cache too small for the load: requests are pre-empted
   telltale simulate inference --out serving --requests 2000 --rate 20 --trace-from 0.4 --trace-to 0.5
       traces of a tenth of the time, in which requests are under way before and after
+  telltale simulate inference --out serving --requests 20 --layers 32 --trace-detail operators
+      traces of an eager engine's every operator, some 2,240 events a step on each rank
   telltale simulate inference --out serving --clock-offset-ms 0 --clock-drift-ppm 0 --capture
       clocks that agree, and steps that name their requests
 )";
@@ -39,9 +42,13 @@ Examples:
 const std::map<std::string, Engine> kEngines = {
     {"vllm", Engine::kVllm}, {"vllm-v0", Engine::kVllmV0}, {"sglang", Engine::kSglang}};
 
+const std::map<std::string, TraceDetail> kTraceDetails = {{"steps", TraceDetail::kSteps},
+                                                          {"operators", TraceDetail::kOperators}};
+
 struct Request {
   InferenceOptions options;
   std::string engine = "vllm";
+  std::string trace_detail = "steps";
   bool no_chunked_prefill = false;
   bool no_spans = false;
   bool bare_all_reduce = false;
@@ -50,6 +57,7 @@ struct Request {
 void Run(Request request, const GlobalOptions& global) {
   InferenceOptions& options = request.options;
   options.engine = kEngines.at(request.engine);
+  options.trace_detail = kTraceDetails.at(request.trace_detail);
   options.chunked_prefill = !request.no_chunked_prefill;
   options.spans = !request.no_spans;
   options.collective_args = !request.bare_all_reduce;
@@ -102,9 +110,12 @@ void AddEngineOptions(CLI::App& command, Request& request) {
   engine.AddFlag("--no-chunked-prefill", request.no_chunked_prefill,
                  "a prompt is computed in one step");
   engine.Add("--kv-blocks", options.kv_blocks, "of the KV cache, 16 tokens each");
-  engine.Add("--layers", options.layers, "of the model; two kernels each");
-  engine.Add("--collectives", options.collectives_per_step,
-             "of a step: all-reduces among the layers, and one to gather the logits");
+  engine.Add("--layers", options.layers,
+             "of the model; two kernels each, or with --trace-detail operators some 14");
+  engine.Add(
+      "--collectives", options.collectives_per_step,
+      "of a step: all-reduces among the layers, and one to gather the logits (default: 5; with "
+      "--trace-detail operators two all-reduces a layer and the gather)");
 }
 
 void AddRequestOptions(CLI::App& command, Request& request) {
@@ -134,6 +145,16 @@ void AddRecordingOptions(CLI::App& command, Request& request) {
   recording.Add("--trace-to", options.trace_to, "and end at this one; 1: with the recording");
   recording.Add("--trace-lag-steps", options.trace_lag_steps,
                 "traces of hosts after the first begin so many steps later");
+  recording
+      .Add("--trace-detail", request.trace_detail,
+           "steps: the main operator and kernel of each part of a layer; operators: all of an "
+           "eager engine's operators, calls, kernels and copies, some 66 events a layer, which "
+           "also take their time")
+      ->check(CLI::IsMember({"steps", "operators"}));
+  recording.Add(
+      "--structure-noise", options.structure_noise,
+      "with --trace-detail operators: share of each rank's layers with something that others "
+      "do not do (cudaMalloc, cudaFree, cudaEventQuery, a copied tensor)");
   recording.AddFlag("--bare-all-reduce", request.bare_all_reduce,
                     "all-reduces without arguments, as when an engine calls NCCL itself");
   recording.AddFlag("--no-spans", request.no_spans, "no OpenTelemetry spans");
