@@ -13,6 +13,9 @@ if(bench_sources)
   endforeach()
 endif()
 
+# The published Trace Pair Encoding, which is only compared with.
+target_sources(tokens_bench PRIVATE bench/tpe.cc)
+
 # How right the findings are; prints a table.
 add_executable(findings_eval EXCLUDE_FROM_ALL bench/findings_eval.cc
                tests/support/findings_campaign.cc tests/support/json_value.cc)

@@ -78,7 +78,7 @@ class Decoder {
         steps_(steps),
         labels_(codec.vocabulary().labels),
         names_(grammar_, slots_, codec.vocabulary().tokens.size(),
-               codec.vocabulary().labels.size() + steps.other_labels.size(), steps.names) {
+               steps.first_names, steps.names) {
     labels_.insert(labels_.end(), steps.other_labels.begin(), steps.other_labels.end());
     trees_.names = steps.names;
     trees_.tracks = steps.tracks;
@@ -249,6 +249,9 @@ Result<std::vector<Symbol>> SymbolsOf(const Codec& codec, const EncodedSteps& st
 
 Result<CallTrees> DecodeSteps(const Codec& codec, const EncodedSteps& steps) {
   TELLTALE_TRY(CheckVocabulary(codec, steps));
+  if (steps.first_names.size() != codec.vocabulary().labels.size() + steps.other_labels.size()) {
+    return Fail("the steps are damaged: names of labels are missing");
+  }
   return Decoder(codec, steps).Decode();
 }
 

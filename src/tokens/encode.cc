@@ -25,15 +25,16 @@ class ColumnBuffer {
 
 class StepEncoder {
  public:
+  // `first_names`: by label, of all labels.
   StepEncoder(const Codec& codec, const CallTrees& trees, const std::vector<uint32_t>& labels,
-              size_t all_labels)
+              const std::vector<uint32_t>& first_names)
       : codec_(codec),
         grammar_(codec.grammar()),
         slots_(codec.vocabulary().slots),
         trees_(trees),
         labels_(labels),
-        names_(grammar_, slots_, codec.vocabulary().tokens.size(), all_labels, trees.names) {
-    for (uint32_t label = 0; label < all_labels; ++label) {
+        names_(grammar_, slots_, codec.vocabulary().tokens.size(), first_names, trees.names) {
+    for (uint32_t label = 0; label < first_names.size(); ++label) {
       slot_of_label_.push_back(codec.SlotOfLabel(label));
     }
   }
@@ -217,6 +218,21 @@ class StepEncoder {
   Grammar::Scratch scratch_;
 };
 
+std::vector<uint32_t> FirstNames(const Codec& codec, const CallTrees& trees,
+                                 const std::vector<uint32_t>& labels, size_t all_labels) {
+  std::vector<uint32_t> names(all_labels, kNone);
+  std::vector<bool> is_wanted(all_labels);
+  for (uint32_t label = 0; label < all_labels; ++label) {
+    is_wanted[label] = codec.SlotOfLabel(label) == kNone;
+  }
+  for (size_t node = 0; node < labels.size(); ++node) {
+    if (!is_wanted[labels[node]]) continue;
+    names[labels[node]] = trees.name[node];
+    is_wanted[labels[node]] = false;
+  }
+  return names;
+}
+
 }  // namespace
 
 EncodedSteps EncodeSteps(const Codec& codec, const CallTrees& trees, unsigned threads) {
@@ -231,10 +247,11 @@ EncodedSteps EncodeSteps(const Codec& codec, const CallTrees& trees, unsigned th
   const std::vector<uint32_t> labels = LabelsOf(trees, table);
   encoded.other_labels.assign(table.labels().begin() + static_cast<ptrdiff_t>(known),
                               table.labels().end());
+  encoded.first_names = FirstNames(codec, trees, labels, table.size());
   std::atomic<size_t> next = 0;
   const size_t workers = std::min<size_t>(std::max(1u, threads), std::max<size_t>(1, trees.Steps()));
   ForEachSlice(workers, workers, [&](size_t, size_t, size_t) {
-    StepEncoder encoder(codec, trees, labels, table.size());
+    StepEncoder encoder(codec, trees, labels, encoded.first_names);
     for (size_t step = next++; step < trees.Steps(); step = next++) {
       encoder.Encode(step, encoded.steps[step]);
     }

@@ -25,6 +25,10 @@ std::string Content(const EncodedSteps& steps) {
     AppendNumber(out, static_cast<uint64_t>(label.place));
     AppendText(out, label.text);
   }
+  AppendNumber(out, steps.first_names.size());
+  for (const uint32_t name : steps.first_names) {
+    AppendNumber(out, name == kNone ? 0 : uint64_t{name} + 1);
+  }
   AppendNumber(out, steps.names.size());
   for (const std::string& name : steps.names) AppendText(out, name);
   AppendNumber(out, steps.tracks.size());
@@ -90,6 +94,10 @@ class ContentReader {
       label.place = static_cast<Place>(Small(3));
       label.text = Text();
       steps_.other_labels.push_back(std::move(label));
+    }
+    for (size_t i = Count(); i > 0 && ok_; --i) {
+      const uint32_t name = Small(kMany);
+      steps_.first_names.push_back(name == 0 ? kNone : name - 1);
     }
     for (size_t i = Count(); i > 0 && ok_; --i) steps_.names.push_back(Text());
     for (size_t i = Count(); i > 0 && ok_; --i) {

@@ -41,6 +41,8 @@ struct EncodedStep {
 struct EncodedSteps {
   std::string vocabulary_digest;
   std::vector<Label> other_labels;  // numbers behind those of the vocabulary
+  // By label: the name of its first event, where the vocabulary has no slot for it; else kNone.
+  std::vector<uint32_t> first_names;
   std::vector<std::string> names;
   std::vector<TreeTrack> tracks;
   std::vector<EncodedStep> steps;

@@ -18,12 +18,12 @@ uint32_t NumberOf(const std::unordered_map<std::string_view, uint32_t>& numbers,
 }  // namespace
 
 NameExpectation::NameExpectation(const Grammar& grammar, const std::vector<Slot>& slots,
-                                 size_t tokens, size_t labels,
+                                 size_t tokens, const std::vector<uint32_t>& first_names,
                                  const std::vector<std::string>& names)
-    : counted_(names) {
+    : counted_(names), first_names_(first_names) {
   const auto numbers = NumbersOf(names);
   for (const Slot& slot : slots) usual_.push_back(NumberOf(numbers, slot.name));
-  size_t places = labels;
+  size_t places = first_names.size();
   for (uint32_t token = 0; token < tokens; ++token) {
     first_.push_back(static_cast<uint32_t>(places));
     const size_t events = grammar.ExpansionOf(token).size();

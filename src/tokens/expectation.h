@@ -98,8 +98,9 @@ class ValueExpectation {
 // within the whole token; else it is that of the label.
 class NameExpectation {
  public:
+  // `first_names`: by label.
   NameExpectation(const Grammar& grammar, const std::vector<Slot>& slots, size_t tokens,
-                  size_t labels, const std::vector<std::string>& names);
+                  const std::vector<uint32_t>& first_names, const std::vector<std::string>& names);
 
   void Begin() { ++step_; }
   uint32_t PlaceOfLabel(uint32_t label) const { return label; }
@@ -108,7 +109,7 @@ class NameExpectation {
   // kNone: nothing is expected.
   uint32_t Expect(uint32_t place, uint32_t slot) const {
     const State& state = states_[place];
-    if (state.step != step_) return slot == kNone ? kNone : usual_[slot];
+    if (state.step != step_) return slot == kNone ? first_names_[place] : usual_[slot];
     const uint32_t next = state.stride == 0 ? kNone : counted_.Further(state.name, state.stride);
     return next == kNone ? state.name : next;
   }
@@ -128,7 +129,8 @@ class NameExpectation {
     int64_t stride = 0;  // from the one before it to `name`
   };
   CountedNames counted_;
-  std::vector<uint32_t> usual_;       // by slot
+  std::vector<uint32_t> usual_;        // by slot
+  std::vector<uint32_t> first_names_;  // by label
   std::vector<uint32_t> first_;       // by token
   std::vector<State> states_;         // by place
   uint32_t step_ = 0;

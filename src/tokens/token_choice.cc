@@ -12,8 +12,10 @@ namespace {
 constexpr double kNovelty = 0.02;
 // Visits of symbols in all rounds together: what bounds the time.
 constexpr double kMostVisits = 4e8;
-// What is exchanged for another must be so much better, or it would go back and forth.
+// What is exchanged for another must be so much better, and nothing is taken in more often, or they
+// would go back and forth.
 constexpr double kWorthIt = 1.1;
+constexpr uint8_t kMostTries = 3;
 
 class Chooser {
  public:
@@ -21,6 +23,7 @@ class Chooser {
       : graph_(graph),
         has_label_(graph.label_exposure.size()),
         has_symbol_(graph.size()),
+        tries_(graph.size() + graph.label_exposure.size()),
         open_(graph.size()),
         cost_(graph.size()) {}
 
@@ -110,6 +113,7 @@ class Chooser {
                                      : has_label_[candidate - graph_.size()];
   }
   void Set(uint32_t candidate, bool chosen) {
+    if (chosen) ++tries_[candidate];
     if (candidate < graph_.size()) {
       has_symbol_[candidate] = chosen;
     } else {
@@ -124,7 +128,7 @@ class Chooser {
     for (const Gain& gain : gains_) {
       if (IsChosen(gain.candidate)) {
         ours.push_back(gain);
-      } else if (gain.gain > 0) {
+      } else if (gain.gain > 0 && tries_[gain.candidate] < kMostTries) {
         others.push_back(gain);
       }
     }
@@ -149,6 +153,7 @@ class Chooser {
   const SymbolGraph& graph_;
   std::vector<bool> has_label_, has_symbol_;
   size_t at_once_ = 1;
+  std::vector<uint8_t> tries_;  // by candidate: so often it was taken in
   std::vector<double> open_, cost_;
   // By symbol: where it stands, where it would stand if it were no token, and the symbols that it
   // takes there if it is one. They differ in runs, which are a token and a number.
