@@ -68,8 +68,9 @@ struct Profile {
 CallTrees StepsOf(const std::string& telltale, const std::string& work, const std::string& path) {
   const std::string store_path = work + "/tokens-bench.duckdb";
   telltale::bench::RemoveStore(store_path);
-  telltale::bench::Measure(
-      [&] { telltale::bench::Execute({telltale, "--quiet", "--store", store_path, "ingest", path}); });
+  telltale::bench::Measure([&] {
+    telltale::bench::Execute({telltale, "--quiet", "--store", store_path, "ingest", path});
+  });
   CallTrees trees;
   {
     const auto store = ValueOf(telltale::Store::Open(store_path, {}));
@@ -143,12 +144,14 @@ struct Measured {
 
 void PrintHead() {
   fmt::print(stderr, "\n{:<36} {:>6} {:>8} | {:^26} | {:^34} | {:^27} | {:^19}\n", "", "", "",
-             "a step, 256 tokens", "all steps, as many as it takes", "TPE, the same", "bytes of all");
-  fmt::print(stderr,
-             "{:<36} {:>6} {:>8} | {:>8} {:>8} {:>8} | {:>8} {:>7} {:>8} {:>7} | {:>8} {:>8} {:>9} | "
-             "{:>9} {:>9}\n",
-             "profile", "steps", "events", "symbols", "names", "TPE", "symbols", "names", "defined",
-             "ratio", "symbols", "defined", "subtree %", "structure", "durations");
+             "a step, 256 tokens", "all steps, as many as it takes", "TPE, the same",
+             "bytes of all");
+  fmt::print(
+      stderr,
+      "{:<36} {:>6} {:>8} | {:>8} {:>8} {:>8} | {:>8} {:>7} {:>8} {:>7} | {:>8} {:>8} {:>9} | "
+      "{:>9} {:>9}\n",
+      "profile", "steps", "events", "symbols", "names", "TPE", "symbols", "names", "defined",
+      "ratio", "symbols", "defined", "subtree %", "structure", "durations");
 }
 
 Measured MeasureProfile(const Profile& profile) {
@@ -161,8 +164,7 @@ Measured MeasureProfile(const Profile& profile) {
     (size == kPaperSize ? measured.paper_size : measured.large) =
         telltale::tokens::StatsOf(codec, encoded);
   }
-  measured.tpe =
-      TpeSymbols(telltale::bench::TrainTpe(trees, AllSteps(trees), kPaperSize), trees);
+  measured.tpe = TpeSymbols(telltale::bench::TrainTpe(trees, AllSteps(trees), kPaperSize), trees);
   const auto large = telltale::bench::TrainTpe(trees, AllSteps(trees), kLargeSize);
   measured.large_tpe = TpeSymbols(large, trees) * static_cast<double>(trees.Steps());
   measured.large_tpe_dictionary = 2 * static_cast<double>(large.merges.size());
@@ -189,8 +191,8 @@ void PrintProfileRows(const Profile& profile, const Measured& measured) {
   const double tpe_ratio = static_cast<double>(measured.large.nodes) /
                            (measured.large_tpe + measured.large_tpe_dictionary);
   const double ratio = measured.large.RatioWithDictionary();
-  PrintRow("tokens_ratio_" + profile.name, ratio, tpe_ratio, ratio / tpe_ratio,
-           "events/symbol", is_target ? ">= 15" : "",
+  PrintRow("tokens_ratio_" + profile.name, ratio, tpe_ratio, ratio / tpe_ratio, "events/symbol",
+           is_target ? ">= 15" : "",
            "tokens_bench, lossless, exact names, with the dictionary; reference: TPE of 4,096 with "
            "its merges, lossy");
 }
@@ -202,8 +204,10 @@ void PrintForeign(const std::vector<Profile>& profiles) {
     codecs.push_back(
         ValueOf(telltale::tokens::LearnVocabulary(profile.trees, {kPaperSize, Threads()})));
   }
-  fmt::print(stderr, "\nevents by symbol (with names), 256 tokens; row: profile, column: where the "
-                     "vocabulary was learned\n{:<38}", "");
+  fmt::print(stderr,
+             "\nevents by symbol (with names), 256 tokens; row: profile, column: where the "
+             "vocabulary was learned\n{:<38}",
+             "");
   for (size_t i = 0; i < profiles.size(); ++i) fmt::print(stderr, "{:>8}", fmt::format("[{}]", i));
   fmt::print(stderr, "\n");
   double worst = 0;
@@ -270,10 +274,10 @@ void MeasureServing(const CallTrees& trees) {
     return static_cast<double>(count) / static_cast<double>(steps);
   };
   PrintRow("tokens_symbols_a_step", per_step(symbols), per_step(tpe_symbols),
-           per_step(tpe_symbols) / per_step(symbols), "symbols",
-           "", fmt::format("tokens_bench, {} simulated steps of {:.1f} events, 256 tokens learned "
-                           "on as many others; reference: TPE of 256",
-                           steps, per_step(nodes)));
+           per_step(tpe_symbols) / per_step(symbols), "symbols", "",
+           fmt::format("tokens_bench, {} simulated steps of {:.1f} events, 256 tokens learned "
+                       "on as many others; reference: TPE of 256",
+                       steps, per_step(nodes)));
   PrintRow("tokens_fewer_percent", fewer(symbols), fewer(tpe_symbols), 0, "%", ">= 95",
            "as above; the paper: 83.88");
 }
@@ -300,9 +304,10 @@ void MeasureSpeed(const CallTrees& trees, int runs) {
     tpe_encoding.push_back(events / Seconds(start) / 1e6);
   }
   using telltale::bench::Median;
-  const std::string data = fmt::format("tokens_bench, {} simulated steps, {:.1f} M events, {} "
-                                       "threads; reference: TPE of 4,096, one thread",
-                                       trees.Steps(), events / 1e6, Threads());
+  const std::string data = fmt::format(
+      "tokens_bench, {} simulated steps, {:.1f} M events, {} "
+      "threads; reference: TPE of 4,096, one thread",
+      trees.Steps(), events / 1e6, Threads());
   PrintRow("tokens_encode", Median(encoding), Median(tpe_encoding),
            Median(encoding) / Median(tpe_encoding), "M events/s", ">= 10", data);
   PrintRow("tokens_decode_and_compare", Median(decoding), 0, 0, "M events/s", "", data);

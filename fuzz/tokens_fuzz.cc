@@ -1,6 +1,6 @@
-// Structural tokens from any bytes: vocabularies and encoded steps that are no such thing are refused
-// without a crash; steps made from the bytes come back exactly, also with a vocabulary that was
-// learned on others.
+// Structural tokens from any bytes: vocabularies and encoded steps that are no such thing are
+// refused without a crash; steps made from the bytes come back exactly, also with a vocabulary that
+// was learned on others.
 
 #include <cstdint>
 #include <cstdio>

@@ -66,17 +66,6 @@ void PrintText(const Table& table) {
   for (const std::vector<std::string>& texts : cells) print([&](size_t i) { return texts[i]; });
 }
 
-void PrintCsv(const Table& table) {
-  const auto print = [&](size_t count, const auto& text_of) {
-    for (size_t i = 0; i < count; ++i) fmt::print("{}{}", i > 0 ? "," : "", CsvField(text_of(i)));
-    fmt::print("\n");
-  };
-  print(table.columns.size(), [&](size_t i) { return table.columns[i].name; });
-  for (const std::vector<Cell>& row : table.rows) {
-    print(row.size(), [&](size_t i) { return CellText(row[i]); });
-  }
-}
-
 std::string MarkdownCell(const Cell& cell) {
   std::string text;
   for (const char c : DisplayText(cell)) {
@@ -133,11 +122,22 @@ void PrintTable(const Table& table, const GlobalOptions& global, std::string_vie
       return;
     }
     case Format::kCsv:
-      return PrintCsv(table);
+      return PrintCsv(table, true);
     case Format::kMarkdown:
       return PrintMarkdown(table);
     case Format::kTable:
       return PrintText(table);
+  }
+}
+
+void PrintCsv(const Table& table, bool with_head) {
+  const auto print = [&](size_t count, const auto& text_of) {
+    for (size_t i = 0; i < count; ++i) fmt::print("{}{}", i > 0 ? "," : "", CsvField(text_of(i)));
+    fmt::print("\n");
+  };
+  if (with_head) print(table.columns.size(), [&](size_t i) { return table.columns[i].name; });
+  for (const std::vector<Cell>& row : table.rows) {
+    print(row.size(), [&](size_t i) { return CellText(row[i]); });
   }
 }
 

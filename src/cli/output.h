@@ -28,6 +28,9 @@ void PrintTable(const Table& table, const GlobalOptions& global, std::string_vie
 // One value of CSV, quoted where it must be.
 std::string CsvField(std::string_view text);
 
+// Rows as CSV; for long answers, which come in several tables, with the head only once.
+void PrintCsv(const Table& table, bool with_head);
+
 // Text of one line: what could move a terminal's cursor is made visible.
 std::string Visible(std::string_view text);
 

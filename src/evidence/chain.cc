@@ -41,8 +41,10 @@ class ChainBuilder {
  private:
   bool IsShown(uint32_t event, size_t depth) const {
     if (options_.most_depth > 0 && depth > options_.most_depth) return false;
-    if (std::max(events_.duration_ns[event], times_.gpu_ns[event]) < options_.least_ns)
+    if (options_.least_ns > 0 &&
+        std::max(events_.duration_ns[event], times_.gpu_ns[event]) < options_.least_ns) {
       return false;
+    }
     return options_.kinds.empty() || options_.kinds.contains(events_.kind[event]);
   }
 

@@ -37,6 +37,7 @@ struct Chain {
   uint64_t hidden = 0;  // events that the options leave out
 };
 
+// `times` may be empty where least_ns is 0.
 Chain ChainOf(const TraceEvents& events, const CallTree& tree, const CallTimes& times,
               uint32_t step, const ChainOptions& options);
 

@@ -37,7 +37,7 @@ struct CallTrees {
   std::vector<uint32_t> communicator;  // kNone: not of a collective
   std::vector<EventKind> kind;
   std::vector<ParentBasis> basis;
-  std::vector<int64_t> event;        // number in the store; -1: the node that holds what is not attached
+  std::vector<int64_t> event;  // number in the store; -1: the node that holds what is not attached
   std::vector<int64_t> start_ns;     // since 1970
   std::vector<int64_t> duration_ns;  // -1: unfinished
   std::vector<int64_t> correlation;  // -1: none

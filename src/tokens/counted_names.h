@@ -28,7 +28,7 @@ class CountedNames {
     uint32_t stem = 0;  // of its own if it has no number
     int64_t number = 0;
   };
-  std::vector<Counted> counted_;                                        // by name
+  std::vector<Counted> counted_;                                      // by name
   std::vector<std::unordered_map<int64_t, uint32_t>> names_of_stem_;  // by number
 };
 

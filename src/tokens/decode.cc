@@ -77,8 +77,7 @@ class Decoder {
         slots_(codec.vocabulary().slots),
         steps_(steps),
         labels_(codec.vocabulary().labels),
-        names_(grammar_, slots_, codec.vocabulary().tokens.size(),
-               steps.first_names, steps.names) {
+        names_(grammar_, slots_, codec.vocabulary().tokens.size(), steps.first_names, steps.names) {
     labels_.insert(labels_.end(), steps.other_labels.begin(), steps.other_labels.end());
     trees_.names = steps.names;
     trees_.tracks = steps.tracks;
@@ -184,8 +183,8 @@ class Decoder {
       usual_ns = slots_[slot].duration_ns;
       gap_ns = slots_[slot].gap_ns;
     }
-    const int64_t start_ns = Plus(Plus(expected.start_base_ns, gap_ns),
-                                  Reader(Column::kStarts).NextSigned());
+    const int64_t start_ns =
+        Plus(Plus(expected.start_base_ns, gap_ns), Reader(Column::kStarts).NextSigned());
     const int64_t duration_ns = Plus(usual_ns, Reader(Column::kDurations).NextSigned());
     const int64_t event = Plus(expected.event, Reader(Column::kEvents).NextSigned());
     const int64_t correlation =

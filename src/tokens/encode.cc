@@ -67,9 +67,8 @@ class StepEncoder {
   ColumnBuffer& Column(Column column) { return columns_[static_cast<size_t>(column)]; }
 
   void AddSymbols() {
-    const uint32_t root_token = folded_.tree[0] == kNone
-                                    ? kNone
-                                    : grammar_.TokenOfTree(folded_.tree[0]);
+    const uint32_t root_token =
+        folded_.tree[0] == kNone ? kNone : grammar_.TokenOfTree(folded_.tree[0]);
     open_.clear();
     open_.push_back({{root_token, 1, 0, 1}, 0, folded_.places[0]});
     while (!open_.empty()) {
@@ -249,7 +248,8 @@ EncodedSteps EncodeSteps(const Codec& codec, const CallTrees& trees, unsigned th
                               table.labels().end());
   encoded.first_names = FirstNames(codec, trees, labels, table.size());
   std::atomic<size_t> next = 0;
-  const size_t workers = std::min<size_t>(std::max(1u, threads), std::max<size_t>(1, trees.Steps()));
+  const size_t workers =
+      std::min<size_t>(std::max(1u, threads), std::max<size_t>(1, trees.Steps()));
   ForEachSlice(workers, workers, [&](size_t, size_t, size_t) {
     StepEncoder encoder(codec, trees, labels, encoded.first_names);
     for (size_t step = next++; step < trees.Steps(); step = next++) {

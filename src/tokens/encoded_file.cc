@@ -149,6 +149,8 @@ Result<std::string> EncodedFile(const EncodedSteps& steps) {
   return file;
 }
 
-Result<EncodedSteps> ParseEncoded(std::string_view content) { return ContentReader(content).Read(); }
+Result<EncodedSteps> ParseEncoded(std::string_view content) {
+  return ContentReader(content).Read();
+}
 
 }  // namespace telltale::tokens

@@ -166,9 +166,15 @@ TEST_F(EncodedFiles, DamagedColumnsAreAnErrorOrOtherValues) {
     std::string& column = step.columns[random() % kColumns];
     const size_t at = column.empty() ? 0 : random() % column.size();
     switch (random() % 3) {
-      case 0: column.insert(at, 1, static_cast<char>(random())); break;
-      case 1: column.erase(at, 1); break;
-      default: column.replace(at, 1, 1, static_cast<char>(random() % 64)); break;
+      case 0:
+        column.insert(at, 1, static_cast<char>(random()));
+        break;
+      case 1:
+        column.erase(at, 1);
+        break;
+      default:
+        column.replace(at, 1, 1, static_cast<char>(random() % 64));
+        break;
     }
     const auto trees = DecodeSteps(*codec_, damaged);
     if (trees) ExpectSound(*trees);

@@ -17,11 +17,11 @@ namespace telltale::tokens {
 // One token of the sequence, in the order of a walk.
 struct Symbol {
   uint32_t token = 0;
-  uint32_t label = kNone;  // of an event: its label, among those of EncodedSteps
-  uint32_t times = 1;      // so often one after another
-  uint32_t parent = kNone; // symbol; kNone: the step's first
-  uint32_t depth = 0;      // of its first event in the step
-  uint32_t children = 0;   // symbols right below it; of an event only
+  uint32_t label = kNone;   // of an event: its label, among those of EncodedSteps
+  uint32_t times = 1;       // so often one after another
+  uint32_t parent = kNone;  // symbol; kNone: the step's first
+  uint32_t depth = 0;       // of its first event in the step
+  uint32_t children = 0;    // symbols right below it; of an event only
   uint32_t first_node = 0;
   uint32_t nodes = 1;  // with all times
 };

@@ -55,8 +55,7 @@ class ValueExpectation {
     if (place.parent == kNone) return expected;
     const int64_t parent_start = trees_->start_ns[first_ + place.parent];
     if (place.on_stream) {
-      expected.start_base_ns =
-          track.is_known ? std::max(parent_start, track.end_ns) : parent_start;
+      expected.start_base_ns = track.is_known ? std::max(parent_start, track.end_ns) : parent_start;
     } else {
       const End& end = ends_[place.parent];
       expected.start_base_ns = end.is_known ? end.ns : parent_start;
@@ -131,8 +130,8 @@ class NameExpectation {
   CountedNames counted_;
   std::vector<uint32_t> usual_;        // by slot
   std::vector<uint32_t> first_names_;  // by label
-  std::vector<uint32_t> first_;       // by token
-  std::vector<State> states_;         // by place
+  std::vector<uint32_t> first_;        // by token
+  std::vector<State> states_;          // by place
   uint32_t step_ = 0;
 };
 

@@ -5,9 +5,6 @@
 namespace telltale::tokens {
 namespace {
 
-// All expansions together: some 1 GB.
-constexpr uint64_t kMostEvents = uint64_t{1} << 26;
-constexpr size_t kLongestRun = 256;  // of a siblings token, as trees
 // A node that is no token costs about so much more than any choice between tokens.
 constexpr uint32_t kUnknownCost = 8;
 
@@ -28,7 +25,7 @@ class DefinitionReader {
       const uint64_t events =
           item.token == kNone ? item.times : expansions_[item.token].size() * uint64_t{item.times};
       if (events > room) {
-        return Fail("its tokens stand for more than {} events", kMostEvents);
+        return Fail("its tokens stand for more than {} events", kMostExpandedEvents);
       }
       room -= events;
       const uint32_t parent = open_.back().event;
@@ -126,10 +123,17 @@ Grammar::Grammar(SubtreeTable table, std::vector<TokenShape> shapes, size_t labe
   for (uint32_t token = 0; token < shapes_.size(); ++token) {
     const TokenShape& shape = shapes_[token];
     switch (shape.kind) {
-      case TokenKind::kFallback: break;
-      case TokenKind::kLabel: token_of_label_[shape.label] = token; break;
-      case TokenKind::kSubtree: token_of_tree_[shape.trees.front()] = token; break;
-      case TokenKind::kSiblings: AddSiblings(token, shape.trees); break;
+      case TokenKind::kFallback:
+        break;
+      case TokenKind::kLabel:
+        token_of_label_[shape.label] = token;
+        break;
+      case TokenKind::kSubtree:
+        token_of_tree_[shape.trees.front()] = token;
+        break;
+      case TokenKind::kSiblings:
+        AddSiblings(token, shape.trees);
+        break;
     }
   }
   for (uint32_t tree = 0; tree < table_.size(); ++tree) {
@@ -171,8 +175,8 @@ void Grammar::FindCosts() {
   }
 }
 
-void Grammar::Parse(std::span<const uint32_t> trees, std::span<const Places> places,
-                    uint32_t below, Scratch& scratch, std::vector<Piece>& pieces) const {
+void Grammar::Parse(std::span<const uint32_t> trees, std::span<const Places> places, uint32_t below,
+                    Scratch& scratch, std::vector<Piece>& pieces) const {
   pieces.clear();
   const size_t count = trees.size();
   const auto token_of = [&](size_t item) {
@@ -189,6 +193,14 @@ void Grammar::Parse(std::span<const uint32_t> trees, std::span<const Places> pla
     return trees[one] == trees[other] && trees[one] != kNone &&
            (places.empty() || places[one] == places[other]);
   };
+  const auto is_same_place = [&](size_t one, size_t other, size_t length) {
+    for (size_t i = 0; i < length && !places.empty(); ++i) {
+      if (places[one + i] != places[other + i]) return false;
+    }
+    return true;
+  };
+  scratch.found.clear();
+  scratch.first_found.resize(count);
   scratch.cost.resize(count + 1);
   scratch.run.resize(count + 1);
   scratch.best.resize(count);
@@ -196,6 +208,7 @@ void Grammar::Parse(std::span<const uint32_t> trees, std::span<const Places> pla
   scratch.run[count] = 0;
   for (size_t at = count; at > 0;) {
     --at;
+    scratch.first_found[at] = scratch.found.size();
     scratch.run[at] = at + 1 < count && is_same(at, at + 1) ? scratch.run[at + 1] + 1 : 1;
     // By itself, or with all that are like it behind it.
     const uint32_t token = token_of(at);
@@ -222,14 +235,17 @@ void Grammar::Parse(std::span<const uint32_t> trees, std::span<const Places> pla
       const uint32_t found = token_of_siblings_[state];
       if (found >= below) continue;  // also where there is none
       const size_t length = end + 1 - at;
-      size_t behind = end + 1;
-      while (behind + length <= count && is_same(behind, at) && is_same(behind + length - 1, end)) {
-        size_t same = 1;
-        while (same < length && is_same(behind + same, at + same)) ++same;
-        if (same < length) break;
-        behind += length;
+      // Once more than where it ends, if it begins again there.
+      uint32_t times = 1;
+      if (const size_t next = end + 1; next < count) {
+        for (size_t k = scratch.first_found[next]; k < scratch.first_found[next - 1]; ++k) {
+          if (scratch.found[k].token != found) continue;
+          if (is_same_place(at, next, length)) times += scratch.found[k].times;
+          break;
+        }
       }
-      const auto times = static_cast<uint32_t>((behind - at) / length);
+      scratch.found.push_back({found, times});
+      const size_t behind = at + length * times;
       const uint32_t once = 1 + scratch.cost[end + 1];
       if (once < least) {
         least = once;
@@ -284,7 +300,7 @@ Result<Grammar> Grammar::Make(const Vocabulary& vocabulary) {
   SubtreeTable table(vocabulary.labels.size());
   std::vector<TokenShape> shapes;
   std::vector<Expansion> expansions;
-  uint64_t room = kMostEvents;
+  uint64_t room = kMostExpandedEvents;
   if (vocabulary.tokens.size() < kFallbacks) return Fail("its first tokens must be the fallbacks");
   for (uint32_t token = 0; token < vocabulary.tokens.size(); ++token) {
     const Token& described = vocabulary.tokens[token];
@@ -298,7 +314,8 @@ Result<Grammar> Grammar::Make(const Vocabulary& vocabulary) {
       DefinitionReader reader(vocabulary, shapes, expansions, table);
       TELLTALE_ASSIGN(shape.trees, reader.Read(token, expansion, room));
       const bool is_one = shape.trees.size() == 1;
-      const bool is_event = is_one && described.items.front().token == kNone;
+      const bool is_event = is_one && described.items.front().token == kNone &&
+                            (described.kind != TokenKind::kSubtree || expansion.size() > 1);
       if (described.kind == TokenKind::kSiblings ? shape.trees.size() < 2 : !is_event) {
         return Fail("token {}: its kind does not fit its items", token);
       }
@@ -307,14 +324,14 @@ Result<Grammar> Grammar::Make(const Vocabulary& vocabulary) {
         shape.label = described.items.front().label;
         shape.trees.clear();
       }
-      if (shape.trees.size() > kLongestRun) return Fail("token {}: too many siblings", token);
+      if (shape.trees.size() > kMostSiblings) return Fail("token {}: too many siblings", token);
     }
     shapes.push_back(std::move(shape));
     expansions.push_back(std::move(expansion));
   }
   Grammar grammar(std::move(table), std::move(shapes), vocabulary.labels.size());
   grammar.expansions_ = std::move(expansions);
-  grammar.expanded_events_ = kMostEvents - room;
+  grammar.expanded_events_ = kMostExpandedEvents - room;
   return grammar;
 }
 

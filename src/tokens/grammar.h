@@ -13,6 +13,11 @@
 
 namespace telltale::tokens {
 
+// What all tokens together may stand for: some 200 MB.
+constexpr uint64_t kMostExpandedEvents = uint64_t{1} << 24;
+// Of a token of siblings.
+constexpr size_t kMostSiblings = 256;
+
 // What a token stands for, event by event in the order of a walk.
 struct Expansion {
   std::vector<uint32_t> label;
@@ -24,8 +29,8 @@ struct Expansion {
 // Tokens in terms of trees.
 struct TokenShape {
   TokenKind kind = TokenKind::kFallback;
-  uint32_t label = kNone;           // of a label
-  std::vector<uint32_t> trees;      // of a subtree: one; of siblings: their trees
+  uint32_t label = kNone;       // of a label
+  std::vector<uint32_t> trees;  // of a subtree: one; of siblings: their trees
 };
 
 // One after another they cover a list of siblings.
@@ -57,7 +62,13 @@ class Grammar {
 
   // Work space of Parse().
   struct Scratch {
+    struct Found {
+      uint32_t token;
+      uint32_t times;  // one after another
+    };
     std::vector<uint32_t> cost, run;
+    std::vector<Found> found;         // runs of siblings that are tokens, the last item's first
+    std::vector<size_t> first_found;  // by item
     std::vector<Piece> best;
   };
   // The least symbols for a list of siblings, of tokens below `below` only. Items of tree kNone are
@@ -74,7 +85,7 @@ class Grammar {
   SubtreeTable table_;
   std::vector<TokenShape> shapes_;
   std::vector<uint32_t> token_of_label_, token_of_tree_, cost_of_tree_;
-  Transitions siblings_;  // from 0 on
+  Transitions siblings_;                               // from 0 on
   std::vector<uint32_t> token_of_siblings_ = {kNone};  // by state
   std::vector<Expansion> expansions_;
   uint64_t expanded_events_ = 0;

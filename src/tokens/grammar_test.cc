@@ -84,11 +84,11 @@ class GrammarParse : public testing::Test {
     for (const Piece& piece : pieces) {
       EXPECT_EQ(piece.first, next);
       next += piece.items;
-      const std::string token =
-          piece.token == kNone ? letters.substr(piece.first, piece.items)
-          : piece.token == kAb ? "ab"
-          : piece.token == kX  ? "X"
-                               : std::string(1, static_cast<char>('A' + piece.token - kA));
+      const std::string token = piece.token == kNone ? letters.substr(piece.first, piece.items)
+                                : piece.token == kAb ? "ab"
+                                : piece.token == kX
+                                    ? "X"
+                                    : std::string(1, static_cast<char>('A' + piece.token - kA));
       text += fmt::format("{}{}{}", text.empty() ? "" : " ", token,
                           piece.times > 1 ? fmt::format("*{}", piece.times) : "");
     }

@@ -1,5 +1,7 @@
 #include "tokens/label.h"
 
+#include <simdjson.h>
+
 #include "tokens/name_label.h"
 
 namespace telltale::tokens {
@@ -11,6 +13,16 @@ std::string KeyOf(const Label& label) {
   key += static_cast<char>(label.basis);
   key += static_cast<char>(label.place);
   return key + label.text;
+}
+
+// A vocabulary is JSON; names of events keep their bytes.
+std::string InUtf8(std::string text) {
+  if (simdjson::validate_utf8(text)) return text;
+  std::string valid;
+  for (const char c : text) {
+    valid += static_cast<unsigned char>(c) < 0x80 ? std::string_view(&c, 1) : "\xef\xbf\xbd";
+  }
+  return valid;
 }
 
 }  // namespace
@@ -44,7 +56,7 @@ std::vector<uint32_t> LabelsOf(const CallTrees& trees, LabelTable& table) {
     const auto [known, added] = others.try_emplace(uint64_t{name} << 32 | variant, kNone);
     if (added) {
       known->second = table.Add({trees.kind[node], trees.basis[node], place,
-                                 LabelOfName(trees.kind[node], trees.names[name])});
+                                 InUtf8(LabelOfName(trees.kind[node], trees.names[name]))});
     }
     return known->second;
   };

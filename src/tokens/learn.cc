@@ -14,7 +14,6 @@ namespace telltale::tokens {
 namespace {
 
 constexpr size_t kMostPairs = size_t{1} << 20;
-constexpr size_t kLongestRun = 256;
 
 class Learner {
  public:
@@ -40,7 +39,8 @@ class Learner {
   }
 
  private:
-  // Events that no token can hold are alike if they have the same label and children that lie alike.
+  // Events that no token can hold are alike if they have the same label and children that lie
+  // alike.
   struct OpenEvent {
     uint32_t label;
     std::vector<uint32_t> trees;
@@ -130,7 +130,7 @@ class Learner {
       const bool is_run = pair.right == kNone;
       nodes.push_back(nodes[pair.left] * pair.times + (is_run ? 0 : nodes[pair.right]));
       length.push_back(length[pair.left] * pair.times + (is_run ? 0 : length[pair.right]));
-      graph.may_be_token.push_back(length.back() <= kLongestRun);
+      graph.may_be_token.push_back(length.back() <= kMostSiblings);
     }
     graph.order.resize(graph.size());
     std::iota(graph.order.begin(), graph.order.end(), 0u);
@@ -186,6 +186,14 @@ class Learner {
     // Smaller ones first: definitions are made of tokens below them.
     std::stable_sort(chosen.begin(), chosen.end(),
                      [&](const auto& a, const auto& b) { return nodes_of(a) < nodes_of(b); });
+
+    uint64_t room = kMostExpandedEvents;
+    std::erase_if(chosen, [&](const auto& list) {
+      const uint64_t nodes = nodes_of(list);
+      if (nodes > room) return true;
+      room -= nodes;
+      return false;
+    });
 
     std::vector<bool> needs_tree(trees);
     for (const auto& list : chosen) {

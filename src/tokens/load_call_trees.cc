@@ -1,5 +1,6 @@
 #include "tokens/load_call_trees.h"
 
+#include <algorithm>
 #include <numeric>
 #include <unordered_map>
 
@@ -12,13 +13,14 @@ namespace {
 class TreeLoader {
  public:
   explicit TreeLoader(const evidence::TraceEvents& events)
-      : events_(events), new_name_(events.names.size(), kNone) {
+      : events_(events),
+        new_name_(events.names.size(), kNone),
+        communicator_(events.size(), kNone) {
     for (const evidence::TraceTrack& track : events.tracks) {
       trees_.tracks.push_back({track.label, track.is_stream});
     }
   }
 
-  // By event, as text.
   Status LoadCommunicators(Connection& connection) {
     return connection.Query(
         "SELECT event, coalesce(communicator_id, nullif(group_name, ''), group_ranks) AS group_key "
@@ -27,10 +29,12 @@ class TreeLoader {
         [&](std::vector<Cell>& row) -> Status {
           const auto* const event = std::get_if<int64_t>(&row[0]);
           if (event == nullptr) return {};
+          const auto at = std::lower_bound(events_.id.begin(), events_.id.end(), *event);
+          if (at == events_.id.end() || *at != *event) return {};
           const auto [known, added] = numbers_.try_emplace(
               CellText(row[1]), static_cast<uint32_t>(trees_.communicators.size()));
           if (added) trees_.communicators.push_back(known->first);
-          communicators_[*event] = known->second;
+          communicator_[static_cast<size_t>(at - events_.id.begin())] = known->second;
           return {};
         });
   }
@@ -43,15 +47,12 @@ class TreeLoader {
         continue;
       }
       const uint32_t event = node.event;
-      const int64_t id = events_.id[event];
       trees_.name.push_back(NameOf(events_.name[event]));
       trees_.track.push_back(events_.track[event]);
-      const auto communicator = communicators_.find(id);
-      trees_.communicator.push_back(communicator == communicators_.end() ? kNone
-                                                                         : communicator->second);
+      trees_.communicator.push_back(communicator_[event]);
       trees_.kind.push_back(events_.kind[event]);
       trees_.basis.push_back(static_cast<ParentBasis>(events_.basis[event]));
-      trees_.event.push_back(id);
+      trees_.event.push_back(events_.id[event]);
       trees_.start_ns.push_back(events_.start_ns[event]);
       trees_.duration_ns.push_back(events_.duration_ns[event]);
       trees_.correlation.push_back(events_.correlation[event]);
@@ -92,7 +93,7 @@ class TreeLoader {
   std::vector<uint32_t> new_name_;
   uint32_t holder_name_ = kNone;
   std::unordered_map<std::string, uint32_t> numbers_;
-  std::unordered_map<int64_t, uint32_t> communicators_;
+  std::vector<uint32_t> communicator_;  // by event
   CallTrees trees_;
 };
 
@@ -104,7 +105,8 @@ Result<CallTrees> LoadCallTrees(Connection& connection, const evidence::TraceFil
                   evidence::LoadTraceEvents(connection, filter));
   const std::vector<uint32_t> all = evidence::FindSteps(events);
   if (all.empty()) {
-    return Fail("the profile marks no steps; ranges such as ProfilerStep#12 or execute_… mark them");
+    return Fail(
+        "the profile marks no steps; ranges such as ProfilerStep#12 or execute_… mark them");
   }
   std::vector<size_t> chosen(all.size());
   std::iota(chosen.begin(), chosen.end(), size_t{0});
@@ -115,12 +117,12 @@ Result<CallTrees> LoadCallTrees(Connection& connection, const evidence::TraceFil
                   all.size() - 1);
     }
   }
-  const evidence::CallTimes times = evidence::TimesOf(events);
+  const evidence::CallTimes no_times;
   const evidence::CallTree tree = evidence::TreeOf(events);
   TreeLoader loader(events);
   TELLTALE_TRY(loader.LoadCommunicators(connection));
   for (const size_t step : chosen) {
-    loader.Add(evidence::ChainOf(events, tree, times, all[step], {}), step);
+    loader.Add(evidence::ChainOf(events, tree, no_times, all[step], {}), step);
   }
   return loader.Take();
 }

@@ -83,7 +83,6 @@ std::string LabelOnce(EventKind kind, std::string_view name) {
   return label;
 }
 
-
 }  // namespace
 
 std::string LabelOfName(EventKind kind, std::string_view name) {

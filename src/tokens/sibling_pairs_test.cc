@@ -64,12 +64,11 @@ TEST(SiblingPairs, RunsOfPairsArePutTogether) {
 }
 
 TEST(SiblingPairs, NeverJoinsSeveralPlaces) {
-  std::vector<SiblingList> lists = {{{1, 2}, {Thread(0), Thread(1)}, 100},
-                                    {{3, 3}, {Thread(0), Thread(1)}, 100},
-                                    {{4, 5}, {Thread(kMany), Thread(kMany)}, 100},
-                                    {{6, 7, 8},
-                                     {{0, kNone, kNone}, {kNone, 4, kNone}, {0, 5, kNone}},
-                                     100}};
+  std::vector<SiblingList> lists = {
+      {{1, 2}, {Thread(0), Thread(1)}, 100},
+      {{3, 3}, {Thread(0), Thread(1)}, 100},
+      {{4, 5}, {Thread(kMany), Thread(kMany)}, 100},
+      {{6, 7, 8}, {{0, kNone, kNone}, {kNone, 4, kNone}, {0, 5, kNone}}, 100}};
   const std::vector<PairSymbol> pairs = FindPairs(lists, kTrees, kAnyNumber);
   EXPECT_EQ(lists[0].symbols, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(lists[1].symbols, (std::vector<uint32_t>{3, 3}));

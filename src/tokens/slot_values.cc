@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <simdjson.h>
+
 #include "tokens/expectation.h"
 
 namespace telltale::tokens {
@@ -95,6 +97,7 @@ class SlotSampler {
       if (count <= most) continue;
       most = count;
       slot.name = trees_.names[name];
+      if (!simdjson::validate_utf8(slot.name)) slot.name.clear();  // a vocabulary is JSON
     }
     return slot;
   }

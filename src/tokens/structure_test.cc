@@ -38,8 +38,8 @@ TEST(TokenStructure, HoldsForRandomTrees) {
 CallTrees Layers(uint32_t layers) {
   CallTrees trees;
   trees.names = {"step", "aten::linear", "cudaLaunchKernel", "gemm", "aten::add"};
-  trees.tracks = {{"thread 1", false}, {"thread 2", false}, {"GPU 0 stream 7", true},
-                  {"GPU 0 stream 8", true}};
+  trees.tracks = {
+      {"thread 1", false}, {"thread 2", false}, {"GPU 0 stream 7", true}, {"GPU 0 stream 8", true}};
   trees.communicators = {"0xa", "0xb"};
   const auto add = [&](uint32_t parent, uint32_t name, EventKind kind, uint32_t track) {
     trees.parent.push_back(parent);

@@ -12,13 +12,13 @@ namespace telltale::tokens {
 // its label, if it is a tree, and what it consists of.
 struct SymbolGraph {
   // By symbol.
-  std::vector<uint32_t> label;       // kNone: of a pair or run
-  std::vector<uint32_t> times;       // of a run: so often its only part; else 1
-  std::vector<size_t> first = {0};   // where its parts are
-  std::vector<bool> may_be_token;    // false also for leaves, which are their label
+  std::vector<uint32_t> label;      // kNone: of a pair or run
+  std::vector<uint32_t> times;      // of a run: so often its only part; else 1
+  std::vector<size_t> first = {0};  // where its parts are
+  std::vector<bool> may_be_token;   // false also for leaves, which are their label
   std::vector<uint32_t> parts;
-  std::vector<uint32_t> order;       // symbols, parts before what consists of them
-  std::vector<double> exposure;      // so often the steps have it outside of any other symbol
+  std::vector<uint32_t> order;   // symbols, parts before what consists of them
+  std::vector<double> exposure;  // so often the steps have it outside of any other symbol
   // By label: events of the steps outside of any symbol.
   std::vector<double> label_exposure;
 

@@ -24,7 +24,7 @@ struct TokenStats {
   double RatioWithDictionary() const;  // with the whole vocabulary's definitions
   double SymbolsPerStep() const;
   double NodesPerStep() const;
-  double NovelShare() const;  // of events that no token of several events holds
+  double NovelShare() const;        // of events that no token of several events holds
   uint64_t StructureBytes() const;  // tokens, tracks and names
   uint64_t ValueBytes() const;      // starts, durations, numbers of events, correlation ids
 };

@@ -61,7 +61,9 @@ class TreeMaker {
                     "aten::mm",
                     std::string("with\0zero", 9),
                     "\"quoted\"\n\\",
-                    "(((", "void f<4, g<int> >(int*)", "_ZN1a1bILi4EEEvPT_"};
+                    "(((",
+                    "void f<4, g<int> >(int*)",
+                    "_ZN1a1bILi4EEEvPT_"};
     for (size_t i = Below(20); i > 0; --i) trees_.names.push_back(fmt::format("op{}", Below(50)));
     for (size_t i = Below(30); i > 0; --i) trees_.names.push_back(fmt::format("layer_{}", i));
     if (Chance(0.1)) {
@@ -147,15 +149,18 @@ class TreeMaker {
   void AddStep() {
     AddNode(RandomEvent(), kNone);
     switch (Below(6)) {
-      case 0: return;
+      case 0:
+        return;
       case 1:  // wide
         for (size_t i = Below(50); i > 0; --i) AddNode(RandomEvent(), 0);
         return;
       case 2:  // deep
         for (uint32_t i = 0, depth = Below(50); i < depth; ++i) AddNode(RandomEvent(), i);
         return;
-      case 3: return AddLayer(RandomLayer(1 + Below(50)), 0, 0);
-      default: break;
+      case 3:
+        return AddLayer(RandomLayer(1 + Below(50)), 0, 0);
+      default:
+        break;
     }
     // Layers that come again, most of them as they are.
     for (size_t i = 1 + Below(8); i > 0; --i) {

@@ -73,8 +73,7 @@ class StepChecker {
  private:
   std::string FaultOfSymbol(const Symbol& symbol) const {
     std::set<uint32_t> threads, streams, communicators;
-    const uint32_t above =
-        symbol.parent == kNone ? kNone : symbols_[symbol.parent].first_node;
+    const uint32_t above = symbol.parent == kNone ? kNone : symbols_[symbol.parent].first_node;
     const TokenKind kind = codec_.vocabulary().tokens[symbol.token].kind;
     const Expansion& expansion = codec_.grammar().ExpansionOf(symbol.token);
     const uint32_t events = IsEvent(kind) ? 1 : static_cast<uint32_t>(expansion.size());

@@ -95,9 +95,8 @@ void RunPerfetto(const PerfettoCommand& options, const GlobalOptions& global) {
   const OpenStore opened = OpenForReading(global);
   const evidence::TraceEvents events =
       ValueOrThrow(evidence::LoadTraceEvents(*opened.connection, {options.run, options.rank}));
-  WriteFile(options.out, [&](const FileWriter& write) {
-    return evidence::WritePerfetto(events, write);
-  });
+  WriteFile(options.out,
+            [&](const FileWriter& write) { return evidence::WritePerfetto(events, write); });
   if (options.out == "-") return;
   if (!global.quiet) {
     fmt::print(stderr, "{} events in {}; open it at ui.perfetto.dev\n", events.size(), options.out);

@@ -25,10 +25,10 @@ void AddSimulateCommand(CLI::App& app, GlobalOptions& global);
 void AddDoctorCommand(CLI::App& app, GlobalOptions& global);
 
 inline constexpr void (*kCommands[])(CLI::App&, GlobalOptions&) = {
-    AddIngestCommand,   AddSourcesCommand, AddLossesCommand, AddCollectivesCommand,
-    AddRequestCommands, AddChainCommand,   AddTraceCommands, AddTokensCommand, AddEventsCommand,
-    AddRanksCommand,    AddCompareCommand, AddSqlCommand,    AddExportCommand,
-    AddSimulateCommand, AddDoctorCommand,
+    AddIngestCommand,   AddSourcesCommand,  AddLossesCommand,  AddCollectivesCommand,
+    AddRequestCommands, AddChainCommand,    AddTraceCommands,  AddTokensCommand,
+    AddEventsCommand,   AddRanksCommand,    AddCompareCommand, AddSqlCommand,
+    AddExportCommand,   AddSimulateCommand, AddDoctorCommand,
 };
 
 }  // namespace telltale::cli

@@ -55,8 +55,8 @@ tokens::CallTrees Load(const TokensCommand& options, const GlobalOptions& global
   const OpenStore opened = OpenForReading(global);
   std::optional<std::vector<size_t>> steps;
   if (!options.steps.empty()) steps = StepNumbers(options.steps);
-  tokens::CallTrees trees = ValueOrThrow(
-      tokens::LoadCallTrees(*opened.connection, {options.run, options.rank}, steps));
+  tokens::CallTrees trees =
+      ValueOrThrow(tokens::LoadCallTrees(*opened.connection, {options.run, options.rank}, steps));
   OkOrThrow(tokens::CheckTrees(trees));
   return trees;
 }
@@ -95,8 +95,7 @@ void RunTrain(const TokensCommand& options, const GlobalOptions& global) {
   const tokens::Codec codec = Learned(trees, options);
   WriteText(options.out, tokens::VocabularyText(codec.vocabulary()));
   if (!global.quiet) {
-    const tokens::TokenStats stats =
-        StatsOf(codec, tokens::EncodeSteps(codec, trees, Threads()));
+    const tokens::TokenStats stats = StatsOf(codec, tokens::EncodeSteps(codec, trees, Threads()));
     fmt::print(stderr, "{} tokens from {} steps of {:.1f} events; they become {:.1f} symbols\n",
                codec.vocabulary().tokens.size(), stats.steps, stats.NodesPerStep(),
                stats.SymbolsPerStep());
@@ -220,8 +219,8 @@ void AddTokensCommand(CLI::App& app, GlobalOptions& global) {
     train->add_option("--out", options->out, "file to write, - for standard output")->required();
   }
   {
-    const auto [encode, options] =
-        add("encode", "the tokens of steps; or with --out, a file that holds all of them", RunEncode);
+    const auto [encode, options] = add(
+        "encode", "the tokens of steps; or with --out, a file that holds all of them", RunEncode);
     AddFilters(*encode, *options);
     encode->add_option("--vocab", options->vocabulary, "vocabulary that `tokens train` wrote")
         ->required();
@@ -238,9 +237,9 @@ void AddTokensCommand(CLI::App& app, GlobalOptions& global) {
     decode->add_option("--steps", options->steps, "only these steps: 0-9,12");
   }
   {
-    const auto [stats, options] = add(
-        "stats", "events and symbols of a step, with and without the dictionary; what is novel",
-        RunStats);
+    const auto [stats, options] =
+        add("stats", "events and symbols of a step, with and without the dictionary; what is novel",
+            RunStats);
     AddReadOptions(*stats, *options);
   }
   {

@@ -70,32 +70,41 @@ void PrintTreesJson(const CallTrees& trees) {
   fmt::print("{}],\"unattached\":[{}]}}\n", out, UnattachedJson(trees));
 }
 
+void AddRows(Table& table, const CallTrees& trees, size_t step) {
+  const size_t first = trees.first[step];
+  std::vector<int64_t> depth;
+  for (size_t node = first; node < trees.first[step + 1]; ++node) {
+    const uint32_t parent = trees.parent[node];
+    depth.push_back(parent == kNone ? 0 : depth[parent] + 1);
+    const bool is_holder = trees.track[node] == kNone;
+    table.rows.push_back(
+        {Count(trees.number[step]), trees.event[node],
+         parent == kNone ? Cell() : Cell(trees.event[first + parent]), depth.back(),
+         std::string(is_holder ? "unattached" : trace::EventKindName(trees.kind[node])),
+         trees.names[trees.name[node]],
+         is_holder ? Cell() : Cell(trees.tracks[trees.track[node]].label),
+         is_holder ? Cell() : Cell(trees.start_ns[node]), OrNull(trees.duration_ns[node]),
+         OrNull(trees.correlation[node])});
+  }
+}
+
 }  // namespace
 
 void PrintTrees(const CallTrees& trees, const GlobalOptions& global) {
   if (global.format == Format::kJson) return PrintTreesJson(trees);
   Table table;
-  table.columns = {{"step", "BIGINT"},        {"id", "BIGINT"},      {"parent", "BIGINT"},
-                   {"depth", "BIGINT"},       {"kind", "VARCHAR"},   {"name", "VARCHAR"},
-                   {"track", "VARCHAR"},      {"start_ns", "BIGINT"},
-                   {"duration_ns", "BIGINT"}, {"correlation", "BIGINT"}};
+  table.columns = {{"step", "BIGINT"},       {"id", "BIGINT"},       {"parent", "BIGINT"},
+                   {"depth", "BIGINT"},      {"kind", "VARCHAR"},    {"name", "VARCHAR"},
+                   {"track", "VARCHAR"},     {"start_ns", "BIGINT"}, {"duration_ns", "BIGINT"},
+                   {"correlation", "BIGINT"}};
+  const bool by_step = global.format == Format::kCsv;  // millions of rows need not be in memory
   for (size_t step = 0; step < trees.Steps(); ++step) {
-    const size_t first = trees.first[step];
-    std::vector<int64_t> depth;
-    for (size_t node = first; node < trees.first[step + 1]; ++node) {
-      const uint32_t parent = trees.parent[node];
-      depth.push_back(parent == kNone ? 0 : depth[parent] + 1);
-      const Cell parent_id = parent == kNone ? Cell() : Cell(trees.event[first + parent]);
-      const bool is_holder = trees.track[node] == kNone;
-      table.rows.push_back(
-          {Count(trees.number[step]), trees.event[node], parent_id, depth.back(),
-           std::string(is_holder ? "unattached" : trace::EventKindName(trees.kind[node])),
-           trees.names[trees.name[node]],
-           is_holder ? Cell() : Cell(trees.tracks[trees.track[node]].label),
-           is_holder ? Cell() : Cell(trees.start_ns[node]), OrNull(trees.duration_ns[node]),
-           OrNull(trees.correlation[node])});
-    }
+    AddRows(table, trees, step);
+    if (!by_step) continue;
+    PrintCsv(table, step == 0);
+    table.rows.clear();
   }
+  if (by_step) return;
   if (global.format == Format::kTable) CutTexts(table, 72);
   PrintTable(table, global, "chain/1", "nodes");
 }
@@ -115,13 +124,12 @@ void PrintSymbols(const tokens::Codec& codec, const tokens::EncodedSteps& steps,
       const tokens::Symbol& symbol = symbols[i];
       const tokens::SymbolSummary& summary = summaries[i];
       const tokens::TokenKind kind = codec.vocabulary().tokens[symbol.token].kind;
-      table.rows.push_back({Count(steps.steps[step].number), Count(i), Count(symbol.token),
-                            std::string(tokens::TokenKindName(kind)), summary.text,
-                            Count(symbol.times),
-                            symbol.parent == kNone ? Cell() : Count(symbol.parent),
-                            Count(symbol.depth), Count(symbol.nodes), summary.start_ns,
-                            summary.duration_ns, summary.expected_ns, summary.gpu_ns,
-                            trees.event[trees.first[step] + symbol.first_node]});
+      table.rows.push_back(
+          {Count(steps.steps[step].number), Count(i), Count(symbol.token),
+           std::string(tokens::TokenKindName(kind)), summary.text, Count(symbol.times),
+           symbol.parent == kNone ? Cell() : Count(symbol.parent), Count(symbol.depth),
+           Count(symbol.nodes), summary.start_ns, summary.duration_ns, summary.expected_ns,
+           summary.gpu_ns, trees.event[trees.first[step] + symbol.first_node]});
     }
   }
   KeepTop(table, top, global);
@@ -167,8 +175,7 @@ void PrintStats(const tokens::TokenStats& stats, size_t vocabulary_size,
   if (global.format == Format::kCsv) {
     table.rows.emplace_back();
     for (const auto& [name, value] : figures) {
-      table.columns.push_back(
-          {name, std::holds_alternative<double>(value) ? "DOUBLE" : "BIGINT"});
+      table.columns.push_back({name, std::holds_alternative<double>(value) ? "DOUBLE" : "BIGINT"});
       table.rows.back().push_back(value);
     }
   } else {
