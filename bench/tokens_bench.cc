@@ -143,15 +143,14 @@ struct Measured {
 };
 
 void PrintHead() {
-  fmt::print(stderr, "\n{:<36} {:>6} {:>8} | {:^26} | {:^34} | {:^27} | {:^19}\n", "", "", "",
+  fmt::print(stderr, "\n{:<34} {:>5} {:>7} | {:^22} | {:^41} | {:^21} | {:^16}\n", "", "", "",
              "a step, 256 tokens", "all steps, as many as it takes", "TPE, the same",
              "bytes of all");
-  fmt::print(
-      stderr,
-      "{:<36} {:>6} {:>8} | {:>8} {:>8} {:>8} | {:>8} {:>7} {:>8} {:>7} | {:>8} {:>8} {:>9} | "
-      "{:>9} {:>9}\n",
-      "profile", "steps", "events", "symbols", "names", "TPE", "symbols", "names", "defined",
-      "ratio", "symbols", "defined", "subtree %", "structure", "durations");
+  fmt::print(stderr,
+             "{:<34} {:>5} {:>7} | {:>6} {:>6} {:>8} | {:>7} {:>6} {:>7} {:>6} {:>11} | {:>6} {:>7} "
+             "{:>6} | {:>6} {:>9}\n",
+             "profile", "steps", "events", "tokens", "names", "TPE", "tokens", "names", "defined",
+             "ratio", "less names", "tokens", "defined", "tree %", "struct", "durations");
 }
 
 Measured MeasureProfile(const Profile& profile) {
@@ -173,14 +172,16 @@ Measured MeasureProfile(const Profile& profile) {
                            static_cast<double>(std::max<uint64_t>(1, structure.merged_tokens));
   const TokenStats& small = measured.paper_size;
   const TokenStats& ours = measured.large;
+  const double labels_only = static_cast<double>(ours.nodes) /
+                             static_cast<double>(ours.symbols + ours.dictionary_symbols);
   fmt::print(stderr,
-             "{:<36} {:>6} {:>8.0f} | {:>8.1f} {:>8.1f} {:>8.1f} | {:>8} {:>7} {:>8} {:>7.2f} | "
-             "{:>8.0f} {:>8.0f} {:>9.0f} | {:>9} {:>9}\n",
+             "{:<34} {:>5} {:>7.0f} | {:>6.1f} {:>6.1f} {:>8.1f} | {:>7} {:>6} {:>7} {:>6.2f} "
+             "{:>11.2f} | {:>6.0f} {:>7.0f} {:>6.0f} | {:>6} {:>9}\n",
              profile.name, small.steps, small.NodesPerStep(), small.SymbolsPerStep(),
              static_cast<double>(small.name_corrections) / static_cast<double>(small.steps),
              measured.tpe, ours.symbols, ours.name_corrections, ours.dictionary_symbols,
-             ours.RatioWithDictionary(), measured.large_tpe, measured.large_tpe_dictionary,
-             100 * measured.tpe_connected, ours.StructureBytes(),
+             ours.RatioWithDictionary(), labels_only, measured.large_tpe,
+             measured.large_tpe_dictionary, 100 * measured.tpe_connected, ours.StructureBytes(),
              ours.bytes[static_cast<size_t>(telltale::tokens::Column::kDurations)]);
   return measured;
 }
