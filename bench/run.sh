@@ -65,6 +65,8 @@ fi
 
 echo "templates and ingest of logs" >&2
 build/release/template_bench --telltale $telltale --work $work >> $rows
+echo "structural tokens" >&2
+build/release/tokens_bench --telltale $telltale --work $work >> $rows
 echo "findings over 300 simulated jobs with known faults" >&2
 build/release/findings_eval --rows $rows
 echo
