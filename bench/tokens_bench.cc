@@ -146,11 +146,12 @@ void PrintHead() {
   fmt::print(stderr, "\n{:<34} {:>5} {:>7} | {:^22} | {:^41} | {:^21} | {:^16}\n", "", "", "",
              "a step, 256 tokens", "all steps, as many as it takes", "TPE, the same",
              "bytes of all");
-  fmt::print(stderr,
-             "{:<34} {:>5} {:>7} | {:>6} {:>6} {:>8} | {:>7} {:>6} {:>7} {:>6} {:>11} | {:>6} {:>7} "
-             "{:>6} | {:>6} {:>9}\n",
-             "profile", "steps", "events", "tokens", "names", "TPE", "tokens", "names", "defined",
-             "ratio", "less names", "tokens", "defined", "tree %", "struct", "durations");
+  fmt::print(
+      stderr,
+      "{:<34} {:>5} {:>7} | {:>6} {:>6} {:>8} | {:>7} {:>6} {:>7} {:>6} {:>11} | {:>6} {:>7} "
+      "{:>6} | {:>6} {:>9}\n",
+      "profile", "steps", "events", "tokens", "names", "TPE", "tokens", "names", "defined", "ratio",
+      "less names", "tokens", "defined", "tree %", "struct", "durations");
 }
 
 Measured MeasureProfile(const Profile& profile) {
@@ -172,8 +173,8 @@ Measured MeasureProfile(const Profile& profile) {
                            static_cast<double>(std::max<uint64_t>(1, structure.merged_tokens));
   const TokenStats& small = measured.paper_size;
   const TokenStats& ours = measured.large;
-  const double labels_only = static_cast<double>(ours.nodes) /
-                             static_cast<double>(ours.symbols + ours.dictionary_symbols);
+  const double labels_only =
+      static_cast<double>(ours.nodes) / static_cast<double>(ours.symbols + ours.dictionary_symbols);
   fmt::print(stderr,
              "{:<34} {:>5} {:>7.0f} | {:>6.1f} {:>6.1f} {:>8.1f} | {:>7} {:>6} {:>7} {:>6.2f} "
              "{:>11.2f} | {:>6.0f} {:>7.0f} {:>6.0f} | {:>6} {:>9}\n",

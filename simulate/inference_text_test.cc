@@ -11,6 +11,7 @@ namespace {
 // How many lines match each form; every line must match one.
 std::vector<uint64_t> CountForms(const std::string& log, const std::vector<std::string>& forms) {
   std::vector<std::regex> patterns;
+  patterns.reserve(forms.size());
   for (const std::string& form : forms) patterns.emplace_back(form);
   std::vector<uint64_t> counts(forms.size());
   for (const std::string& line : TextLines(log)) {
@@ -81,8 +82,10 @@ TEST(InferenceLog, VllmV0) {
        info + R"(metrics.py:449\] Avg prompt throughput: \d+\.\d tokens/s, Avg generation )"
               R"(throughput: \d+\.\d tokens/s, Running: \d+ reqs, Swapped: 0 reqs, Pending: \d+ )"
               R"(reqs, GPU KV cache usage: \d+\.\d%, CPU KV cache usage: 0\.0%\.)",
-       R"(WARNING \d\d-\d\d \d\d:\d\d:\d\d scheduler.py:1057\] Sequence group chatcmpl-\S+ is )"
-       R"(preempted by PreemptionMode.RECOMPUTE mode .* total_cumulative_preemption_cnt=\d*1)",
+       // One form.
+       std::string(
+           R"(WARNING \d\d-\d\d \d\d:\d\d:\d\d scheduler.py:1057\] Sequence group chatcmpl-)") +
+           R"(\S+ is preempted by PreemptionMode.RECOMPUTE mode .* total_cumulative_preemption_cnt=\d*1)",
        R"(\(VllmWorkerProcess pid=\d+\) )" + info + ".*", info + "executor_base.*"});
   EXPECT_EQ(counts[0], options.requests);
   EXPECT_EQ(counts[1], summary.finished);

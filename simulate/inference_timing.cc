@@ -129,7 +129,7 @@ const std::vector<RankTimes>& StepTimer::Time(InferenceStep& step) {
                            kScheduleRequestNs * static_cast<int64_t>(step.entries.size());
   for (uint32_t rank = 0; rank < times_.size(); ++rank) {
     const bool is_remote = rank >= options_.gpus_per_host;
-    const double wait_ns = is_remote ? kRemoteDispatchNs : kLocalDispatchNs;
+    const auto wait_ns = static_cast<double>(is_remote ? kRemoteDispatchNs : kLocalDispatchNs);
     const double noise =
         LognormalFromBits(RandomBits(options_.seed, kDispatch, step.number, rank), 0.25);
     RankState& state = ranks_[rank];

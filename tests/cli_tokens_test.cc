@@ -2,6 +2,10 @@
 
 #include <filesystem>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "tests/program.h"
 
 namespace telltale::tests {
@@ -151,7 +155,7 @@ TEST_F(CliTokens, DecodeGivesTheChainBack) {
   ASSERT_EQ(decoded.code, 0) << decoded.err;
   const Json json(decoded.out);
   ASSERT_TRUE(json.valid());
-  EXPECT_EQ(json.Text("/schema"), "telltale/chain/1");
+  EXPECT_EQ(json.Text("/schema"), "telltale/tokens.decode/1");
   const Outcome chain = Run({"--json", "chain", "--step", "12"});
   const Json expected(chain.out);
   ASSERT_EQ(json.Size("/nodes"), expected.Size("/nodes"));
@@ -210,13 +214,58 @@ TEST_F(CliTokens, StepsMustBeThere) {
   ExpectFailure(
       Telltale({"tokens", "decode", StepsFile(), "--vocab", Vocabulary(), "--steps", "11"}), 1,
       "it holds no step 11");
-  for (const std::string garbage : {"9-3", ",", "1,", "1,,2", "-1", "a", "1-x", "1 2", "0x1",
-                                    "99999999999999999999", "0-99999999999"}) {
+  for (const std::string garbage :
+       {"9-3", ",", "1,", "1,,2", "-1", "a", "1-x", "1 2", "0x1", "99999999999999999999",
+        "0-99999999999", "0-999999,0-9", "18446744073709551615-18446744073709551615,0-1000000"}) {
     ExpectFailure(Run({"tokens", "stats", "--steps=" + garbage}), 2, "--steps");
     ExpectFailure(
         Telltale({"tokens", "decode", StepsFile(), "--vocab", Vocabulary(), "--steps=" + garbage}),
         2, "--steps");
   }
+}
+
+TEST_F(CliTokens, TheLargestNumberIsAStepThatIsNotThere) {
+  const std::string largest = "18446744073709551615";
+  ExpectFailure(Run({"--quiet", "tokens", "stats", "--steps", largest}), 1, "there is no step");
+  ExpectFailure(
+      Telltale({"tokens", "decode", StepsFile(), "--vocab", Vocabulary(), "--steps", largest}), 1,
+      "it holds no step");
+}
+
+TEST_F(CliTokens, WhatIsReadIsNotOverwritten) {
+  const std::string vocabulary = Written("same.json", ReadFile(Vocabulary()));
+  ExpectFailure(Run({"tokens", "encode", "--vocab", vocabulary, "--out", vocabulary}), 1,
+                "overwritten");
+  EXPECT_EQ(ReadFile(vocabulary), ReadFile(Vocabulary()));
+  ExpectFailure(Run({"tokens", "train", "--out", *folder_ / "s.duckdb"}), 1, "overwritten");
+}
+
+TEST_F(CliTokens, LinksAndPipesStayWhatTheyAre) {
+  namespace fs = std::filesystem;
+  const std::string target = Written("target.json", "old");
+  const std::string link = *folder_ / "link.json";
+  fs::create_symlink("target.json", link);
+  ASSERT_EQ(Run({"--quiet", "tokens", "train", "--out", link}).code, 0);
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(ReadFile(target).substr(0, 10), ReadFile(Vocabulary()).substr(0, 10));
+  const std::string pipe = *folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDWR | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  // Small enough for the pipe's buffer.
+  EXPECT_EQ(Run({"--quiet", "tokens", "train", "--size", "26", "--out", pipe}).code, 0);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  char byte = 0;
+  EXPECT_EQ(read(reader, &byte, 1), 1);
+  EXPECT_EQ(byte, '{');
+  close(reader);
+}
+
+TEST_F(CliTokens, TextOfFilesDoesNotReachTheTerminal) {
+  const std::string file = Written("evil.json", "{\"schema\":\"telltale/vocabulary/\\u001b[31m\"}");
+  const Outcome outcome = Run({"tokens", "stats", "--vocab", file});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos) << outcome.err;
 }
 
 TEST_F(CliTokens, OtherFilesAreRefused) {
@@ -225,7 +274,7 @@ TEST_F(CliTokens, OtherFilesAreRefused) {
   ExpectFailure(Decode(StepsFile(), missing), 1, missing);
   ExpectFailure(Decode(*folder_ / ".", Vocabulary()), 1, folder_->path());
   ExpectFailure(Decode(Vocabulary(), Vocabulary()), 1, "tokens encode --out");
-  ExpectFailure(Decode(StepsFile(), StepsFile()), 1, "JSON");
+  ExpectFailure(Decode(StepsFile(), StepsFile()), 1, "tokens train");
   ExpectFailure(Run({"tokens", "stats", "--vocab", missing}), 1, missing);
   const std::string chain = Written("chain.json", R"({"schema":"telltale/chain/1","nodes":[]})");
   ExpectFailure(Run({"tokens", "verify", "--vocab", chain}), 1, "tokens train");

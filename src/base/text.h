@@ -40,7 +40,8 @@ std::optional<Number> WholeNumberOf(std::string_view text) {
   }
   const auto real = NumberOf<double>(text);
   constexpr double kLimit = 9.2e18;
-  if (!real || !(*real > -kLimit && *real < kLimit)) return std::nullopt;
+  const bool is_in_range = real && *real > -kLimit && *real < kLimit;  // also not of NaN
+  if (!is_in_range) return std::nullopt;
   const auto whole = static_cast<int64_t>(*real);
   if (static_cast<double>(whole) != *real || !std::in_range<Number>(whole)) return std::nullopt;
   return static_cast<Number>(whole);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -94,6 +95,8 @@ int main(int argc, char** argv) {
   int code = telltale::cli::kExitFailed;
   try {
     code = telltale::cli::Run(argc, argv);
+  } catch (const std::system_error& error) {  // of fmt::print
+    fmt::print(stderr, "telltale: {}\n", error.what());
   } catch (const std::exception& error) {
     fmt::print(stderr, "telltale: internal error: {}\n", error.what());
   }

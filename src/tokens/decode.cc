@@ -6,7 +6,7 @@
 namespace telltale::tokens {
 namespace {
 
-Error Damaged(size_t step) {
+Error Damaged(uint64_t step) {
   return {fmt::format("step {} is damaged: its tokens or values make no sense", step)};
 }
 
@@ -85,7 +85,9 @@ class Decoder {
 
   Result<CallTrees> Decode() {
     for (size_t step = 0; step < steps_.steps.size(); ++step) {
-      if (!DecodeStep(steps_.steps[step])) return tl::unexpected(Damaged(step));
+      if (!DecodeStep(steps_.steps[step])) {
+        return tl::unexpected(Damaged(steps_.steps[step].number));
+      }
     }
     return std::move(trees_);
   }
@@ -230,8 +232,10 @@ class Decoder {
 
 Status CheckVocabulary(const Codec& codec, const EncodedSteps& steps) {
   if (steps.vocabulary_digest == codec.digest()) return {};
-  return Fail("the steps were encoded with another vocabulary (digest {}, this one has {})",
-              steps.vocabulary_digest, codec.digest());
+  return Fail(
+      "the steps were encoded with another vocabulary, whose digest is {} (this one's: {}): "
+      "take that one, or encode the steps anew",
+      steps.vocabulary_digest, codec.digest());
 }
 
 }  // namespace
@@ -241,7 +245,7 @@ Result<std::vector<Symbol>> SymbolsOf(const Codec& codec, const EncodedSteps& st
   std::vector<Symbol> symbols;
   const size_t labels = codec.vocabulary().labels.size() + steps.other_labels.size();
   if (!ReadSymbols(codec, labels, steps.steps[step], symbols)) {
-    return tl::unexpected(Damaged(step));
+    return tl::unexpected(Damaged(steps.steps[step].number));
   }
   return symbols;
 }

@@ -130,7 +130,8 @@ class StepEncoder {
       Column(Column::kSymbols).Put(label);
       ++encoded_->spelled_labels;
     }
-    encoded_->single_nodes += times;
+    const bool is_known_leaf = known != kNone && folded_.nodes[top.node] == 1;
+    if (!is_known_leaf) ++encoded_->novel_nodes;
     if (times == 1) Column(Column::kSymbols).Put(AddChildren(top.node));
     const uint32_t track = trees_.track[first_ + top.node];
     if (track != kNone) {

@@ -1,3 +1,4 @@
+#include <xxhash.h>
 #include <zstd.h>
 
 #include "tokens/encoded_steps.h"
@@ -8,6 +9,9 @@ namespace {
 constexpr std::string_view kMagic = "telltale steps\n";
 constexpr uint64_t kVersion = 1;
 constexpr int kLevel = 6;
+constexpr size_t kDigestBytes = 8;
+constexpr const char* kDamaged =
+    "it is damaged or cut off; encode the steps again, or copy the file again";
 
 void AppendText(std::string& out, std::string_view text) {
   AppendNumber(out, text.size());
@@ -43,14 +47,27 @@ std::string Content(const EncodedSteps& steps) {
     AppendNumber(out, step.symbols);
     AppendNumber(out, step.spelled_labels);
     AppendNumber(out, step.name_corrections);
-    AppendNumber(out, step.single_nodes);
+    AppendNumber(out, step.novel_nodes);
     for (const std::string& column : step.columns) AppendNumber(out, column.size());
   }
   // What is alike lies together, which compresses best.
   for (size_t i = 0; i < kColumns; ++i) {
     for (const EncodedStep& step : steps.steps) out += step.columns[i];
   }
+  const uint64_t digest = XXH3_64bits(out.data(), out.size());
+  for (size_t i = 0; i < kDigestBytes; ++i) out += static_cast<char>(digest >> (8 * i));
   return out;
+}
+
+bool HasItsDigest(std::string_view content) {
+  if (content.size() < kDigestBytes) return false;
+  const std::string_view digest = content.substr(content.size() - kDigestBytes);
+  uint64_t expected = XXH3_64bits(content.data(), content.size() - kDigestBytes);
+  for (const char byte : digest) {
+    if (static_cast<unsigned char>(byte) != (expected & 0xff)) return false;
+    expected >>= 8;
+  }
+  return true;
 }
 
 class ContentReader {
@@ -58,17 +75,15 @@ class ContentReader {
   explicit ContentReader(std::string_view content) : reader_(content) {}
 
   Result<EncodedSteps> Read() {
-    if (reader_.Bytes(kMagic.size()) != kMagic) {
-      return Fail("it holds no encoded steps; `telltale tokens encode --out` writes them");
-    }
-    if (const uint64_t version = reader_.Next(); version != kVersion) {
+    (void)reader_.Bytes(kMagic.size());
+    if (const uint64_t version = reader_.Next(); reader_.ok() && version != kVersion) {
       return Fail("its format is version {}, and this version of telltale knows {}", version,
                   kVersion);
     }
     steps_.vocabulary_digest = Text();
     ReadTables();
     ReadSteps();
-    if (!reader_.ok() || !reader_.AtEnd() || !ok_) return Fail("it is damaged or cut off");
+    if (!reader_.ok() || !reader_.AtEnd() || !ok_) return Fail("{}", kDamaged);
     return std::move(steps_);
   }
 
@@ -115,7 +130,7 @@ class ContentReader {
       step.symbols = Small(kNone);
       step.spelled_labels = Small(kNone);
       step.name_corrections = Small(kNone);
-      step.single_nodes = Small(kNone);
+      step.novel_nodes = Small(kNone);
       ok_ = ok_ && step.nodes > 0;
       for (uint64_t& size : sizes.emplace_back()) size = reader_.Next();
       steps_.steps.push_back(std::move(step));
@@ -149,8 +164,19 @@ Result<std::string> EncodedFile(const EncodedSteps& steps) {
   return file;
 }
 
+Status CheckEncodedHead(std::string_view head) {
+  if (head.starts_with(kMagic)) return {};
+  return Fail("it holds no encoded steps; `telltale tokens encode --out` writes them");
+}
+
 Result<EncodedSteps> ParseEncoded(std::string_view content) {
-  return ContentReader(content).Read();
+  TELLTALE_TRY(CheckEncodedHead(content));
+  // Another version may have its digest elsewhere: that it is another one is said first.
+  const bool is_whole = HasItsDigest(content);
+  const size_t size = content.size() - (is_whole ? kDigestBytes : 0);
+  auto steps = ContentReader(content.substr(0, size)).Read();
+  if (steps && !is_whole) return Fail("{}", kDamaged);
+  return steps;
 }
 
 }  // namespace telltale::tokens

@@ -33,7 +33,7 @@ struct EncodedStep {
   uint32_t symbols = 0;           // tokens, and how often they stand there where that is not once
   uint32_t spelled_labels = 0;    // labels that the vocabulary has no token for
   uint32_t name_corrections = 0;  // names that are not the expected ones
-  uint32_t single_nodes = 0;      // events that no token of several events holds
+  uint32_t novel_nodes = 0;       // events written one by one, but for leaves that have a token
 
   uint64_t StructureSymbols() const { return uint64_t{symbols} + spelled_labels; }
 };
@@ -87,6 +87,8 @@ Result<CallTrees> DecodeSteps(const Codec& codec, const EncodedSteps& steps);
 
 // As a file, one zstd frame; docs/tokens.md describes it to the byte.
 Result<std::string> EncodedFile(const EncodedSteps& steps);
+// Fails where these are not the first bytes of what such a frame holds.
+Status CheckEncodedHead(std::string_view head);
 // What the frame holds. Fails where it is something else, of a newer version, or damaged.
 Result<EncodedSteps> ParseEncoded(std::string_view content);
 

@@ -5,6 +5,7 @@
 // nodes of one thread at most, with the GPU work that they launched, of one stream at most.
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "tokens/label.h"

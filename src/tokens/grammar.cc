@@ -7,6 +7,8 @@ namespace {
 
 // A node that is no token costs about so much more than any choice between tokens.
 constexpr uint32_t kUnknownCost = 8;
+// Tokens that begin at an item of a list, in the mean: far more than any that was learned has.
+constexpr size_t kMostFound = 16;
 
 // Items of one definition in the order of a walk, turned into trees and events.
 class DefinitionReader {
@@ -199,6 +201,7 @@ void Grammar::Parse(std::span<const uint32_t> trees, std::span<const Places> pla
     }
     return true;
   };
+  const size_t most_found = kMostFound * (count + 64);
   scratch.found.clear();
   scratch.first_found.resize(count);
   scratch.cost.resize(count + 1);
@@ -215,17 +218,22 @@ void Grammar::Parse(std::span<const uint32_t> trees, std::span<const Places> pla
     const uint32_t alone = trees[at] == kNone ? kUnknownCost : cost_of_tree_[trees[at]];
     uint32_t least = alone + scratch.cost[at + 1];
     Piece best = {token, 1, static_cast<uint32_t>(at), 1};
-    if (const uint32_t times = scratch.run[at]; token != kNone && times > 1) {
+    // The last of them may be the beginning of a token.
+    const uint32_t run = token == kNone ? 1 : scratch.run[at];
+    for (uint32_t times = run; times > 1 && times + 1 >= run; --times) {
       const uint32_t cost = 2 + scratch.cost[at + times];
       if (cost < least) {
         least = cost;
         best = {token, times, static_cast<uint32_t>(at), times};
       }
     }
-    // As the beginning of a run of siblings that is a token, once or often.
+    // As the beginning of siblings that are a token, once or often; not in the middle of equal
+    // ones, which stand there for themselves.
+    const bool is_in_run = at > 0 && scratch.run[at] > 1 && is_same(at - 1, at);
+    const size_t last = is_in_run || scratch.found.size() > most_found ? at : count;
     uint32_t state = 0;
     Places joined;
-    for (size_t end = at; end < count && trees[end] != kNone; ++end) {
+    for (size_t end = at; end < last && trees[end] != kNone; ++end) {
       state = siblings_.Find(state, trees[end]);
       if (state == Transitions::kMissing) break;
       if (!places.empty()) {

@@ -130,7 +130,8 @@ class Learner {
       const bool is_run = pair.right == kNone;
       nodes.push_back(nodes[pair.left] * pair.times + (is_run ? 0 : nodes[pair.right]));
       length.push_back(length[pair.left] * pair.times + (is_run ? 0 : length[pair.right]));
-      graph.may_be_token.push_back(length.back() <= kMostSiblings);
+      // A run is a token and a number already.
+      graph.may_be_token.push_back(!is_run && length.back() <= kMostSiblings);
     }
     graph.order.resize(graph.size());
     std::iota(graph.order.begin(), graph.order.end(), 0u);

@@ -81,7 +81,7 @@ TEST(TokenStructure, AStepThatComesAgainIsOneToken) {
 
 TEST(TokenStructure, PlacesPartTokens) {
   const auto of_layer = [](CallTrees& trees, uint32_t layer, uint32_t event) {
-    return trees.first[0] + 1 + 4 * layer + event;
+    return trees.first[0] + 1 + size_t{4} * layer + event;
   };
   // One layer's kernel on another stream, its events on another thread, or two of them in other
   // communicators: the step is no token any longer.

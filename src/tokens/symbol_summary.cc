@@ -73,6 +73,7 @@ std::vector<SymbolSummary> Summarise(const Codec& codec, const EncodedSteps& ste
                                      const CallTrees& trees, const std::vector<Symbol>& symbols) {
   const Summariser summariser(codec, steps, step, trees);
   std::vector<SymbolSummary> summaries;
+  summaries.reserve(symbols.size());
   for (const Symbol& symbol : symbols) summaries.push_back(summariser.Of(symbol));
   return summaries;
 }

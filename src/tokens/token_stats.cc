@@ -25,7 +25,7 @@ double TokenStats::RatioWithDictionary() const {
 }
 double TokenStats::SymbolsPerStep() const { return Divided(symbols, steps); }
 double TokenStats::NodesPerStep() const { return Divided(nodes, steps); }
-double TokenStats::NovelShare() const { return Divided(single_nodes, nodes); }
+double TokenStats::NovelShare() const { return Divided(novel_nodes, nodes); }
 
 uint64_t TokenStats::StructureBytes() const {
   return bytes[static_cast<size_t>(Column::kSymbols)] +
@@ -46,7 +46,7 @@ TokenStats StatsOf(const Codec& codec, const EncodedSteps& steps) {
     stats.symbols += step.StructureSymbols();
     stats.spelled_labels += step.spelled_labels;
     stats.name_corrections += step.name_corrections;
-    stats.single_nodes += step.single_nodes;
+    stats.novel_nodes += step.novel_nodes;
   }
   for (size_t i = 0; i < kColumns; ++i) {
     std::string column;

@@ -100,17 +100,9 @@ TEST(CountedNames, ZerosInFrontCountToo) {
 
 TEST(CountedNames, TakeAnyNames) {
   const std::string digits(18, '9');
-  const std::vector<std::string> names = {"",
-                                          "a",
-                                          "7",
-                                          digits,
-                                          "9" + digits,
-                                          "a\n0\nb",
-                                          "a0b",
-                                          "\xff"
-                                          "1",
-                                          "7",
-                                          "1" + digits};
+  const std::vector<std::string> names = {
+      "",  "a",         "7", digits, "9" + digits, "a\n0\nb", "a0b", std::string("\xff") + "1",
+      "7", "1" + digits};
   const CountedNames counted(names);
   for (uint32_t one = 0; one < names.size(); ++one) {
     for (uint32_t other = 0; other < names.size(); ++other) {

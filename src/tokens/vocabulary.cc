@@ -128,7 +128,7 @@ class VocabularyReader {
 
  private:
   void ReadLabel(const simdjson::dom::element& element) {
-    static const std::array<const char*, trace::kEventKinds> kKindNames = [] {
+    static const std::array<const char*, trace::kEventKinds> kind_names = [] {
       std::array<const char*, trace::kEventKinds> names{};
       for (size_t i = 0; i < names.size(); ++i) {
         names[i] = trace::EventKindName(static_cast<EventKind>(i));
@@ -136,7 +136,7 @@ class VocabularyReader {
       return names;
     }();
     Label label;
-    label.kind = static_cast<EventKind>(read_.Choice(element, "kind", kKindNames));
+    label.kind = static_cast<EventKind>(read_.Choice(element, "kind", kind_names));
     label.basis = static_cast<ParentBasis>(read_.Choice(element, "basis", kBasisNames));
     label.place = static_cast<Place>(read_.Choice(element, "place", kPlaceNames));
     label.text = read_.Get<std::string_view>(element, "text");
@@ -203,7 +203,8 @@ Result<Vocabulary> ParseVocabulary(std::string_view text) {
   simdjson::dom::element root;
   std::string_view schema;
   if (const auto error = parser.parse(simdjson::padded_string(text)).get(root)) {
-    return Fail("it is not valid JSON: {}", simdjson::error_message(error));
+    return Fail("it is no vocabulary of structural tokens, as it is not valid JSON: {}",
+                simdjson::error_message(error));
   }
   if (root["schema"].get(schema) != simdjson::SUCCESS ||
       !schema.starts_with("telltale/vocabulary/")) {
@@ -216,7 +217,9 @@ Result<Vocabulary> ParseVocabulary(std::string_view text) {
   std::string_view digest;
   if (root["digest"].get(digest) != simdjson::SUCCESS) return Fail("its digest is missing");
   if (digest != DigestOf(vocabulary)) {
-    return Fail("it was changed since it was written: its digest does not fit its content");
+    return Fail(
+        "it was changed since it was written: its digest does not fit its content; learn it "
+        "anew, or take the file as `telltale tokens train` wrote it");
   }
   return vocabulary;
 }

@@ -30,7 +30,7 @@ namespace telltale::tokens {
 
 // Tokens 0 … kEventKinds - 1 are the fallbacks, by kind.
 constexpr uint32_t kFallbacks = trace::kEventKinds;
-constexpr size_t kSmallestVocabulary = 2 * kFallbacks;
+constexpr size_t kSmallestVocabulary = size_t{2} * kFallbacks;
 constexpr size_t kLargestVocabulary = 65'536;
 
 enum class TokenKind : uint8_t { kFallback, kLabel, kSubtree, kSiblings };

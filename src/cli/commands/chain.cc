@@ -352,7 +352,8 @@ void AddChainCommand(CLI::App& app, GlobalOptions& global) {
       "--step 0");
   command->add_option("REQUEST", options->request,
                       "id of a request, or how it begins: the chains of the steps that served it");
-  command->add_option("--top", options->top, "of a request, so many steps (4); 0 for all");
+  command->add_option("--top", options->top, "of a request, so many steps (4); 0 for all")
+      ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--step", options->step,
                    "number of the step, as `telltale chain` lists it with the same --run and "

@@ -164,7 +164,8 @@ void AddRequestCommands(CLI::App& app, GlobalOptions& global) {
     command->add_option("--run", options->run, "only this run");
   };
   const auto add_top = [&](CLI::App* command) {
-    command->add_option("--top", options->top, "so many rows (100); 0 for all");
+    command->add_option("--top", options->top, "so many rows (100); 0 for all")
+        ->check(CLI::NonNegativeNumber);
   };
 
   CLI::App* requests =

@@ -24,7 +24,7 @@ struct TokensCommand {
   std::string run;
   std::optional<int64_t> rank;
   size_t size = 256;
-  size_t top = 200;
+  std::optional<size_t> top;
 };
 
 unsigned Threads() { return std::max(1u, std::thread::hardware_concurrency()); }
@@ -36,7 +36,7 @@ std::vector<size_t> StepNumbers(const std::string& text) {
         fmt::format("--steps {}: expected numbers and ranges such as 0-9,12", Visible(text)),
         kExitUsage);
   };
-  constexpr size_t kMostSteps = 10'000'000;
+  constexpr size_t kMostSteps = 1'000'000;
   std::vector<size_t> numbers;
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
@@ -44,8 +44,11 @@ std::vector<size_t> StepNumbers(const std::string& text) {
     const size_t dash = part.find('-');
     const auto first = NumberOf<size_t>(part.substr(0, dash));
     const auto last = dash == part.npos ? first : NumberOf<size_t>(part.substr(dash + 1));
-    if (!first || !last || *last < *first || *last - *first >= kMostSteps) throw fail();
-    for (size_t i = *first; i <= *last; ++i) numbers.push_back(i);
+    if (!first || !last || *last < *first) throw fail();
+    if (*last - *first >= kMostSteps - numbers.size()) {
+      throw CommandFailure(fmt::format("--steps names more than {} steps", kMostSteps), kExitUsage);
+    }
+    for (size_t i = 0; i <= *last - *first; ++i) numbers.push_back(*first + i);
     at = end + 1;
   }
   return numbers;
@@ -65,14 +68,22 @@ tokens::Codec Learned(const tokens::CallTrees& trees, const TokensCommand& optio
   return ValueOrThrow(tokens::LearnVocabulary(trees, {options.size, Threads()}));
 }
 
+// What a file tells must not reach the terminal as it is.
+CommandFailure Within(const std::string& path, const Error& error) {
+  constexpr size_t kMostBytes = 1000;
+  return CommandFailure(Shortened(Visible(error.Within(path).message), kMostBytes));
+}
+
 tokens::Codec ReadVocabulary(const std::string& path) {
-  const auto within = [&](const Error& error) -> CommandFailure {
-    return CommandFailure(error.Within(path).message);
-  };
-  auto vocabulary = tokens::ParseVocabulary(ReadWholeFile(path));
-  if (!vocabulary) throw within(vocabulary.error());
+  const std::string text = ReadWholeFile(path, [](std::string_view head) -> Status {
+    const size_t begin = head.find_first_not_of(" \t\r\n");
+    if (begin != head.npos && head[begin] == '{') return {};
+    return Fail("it is not a vocabulary of structural tokens; `telltale tokens train` writes one");
+  });
+  auto vocabulary = tokens::ParseVocabulary(text);
+  if (!vocabulary) throw Within(path, vocabulary.error());
   auto codec = tokens::Codec::Make(std::move(*vocabulary));
-  if (!codec) throw within(codec.error());
+  if (!codec) throw Within(path, codec.error());
   return std::move(*codec);
 }
 
@@ -91,6 +102,7 @@ void WriteText(const std::string& path, std::string_view text) {
 }
 
 void RunTrain(const TokensCommand& options, const GlobalOptions& global) {
+  RequireOtherFile(options.out, global.store);
   const tokens::CallTrees trees = Load(options, global);
   const tokens::Codec codec = Learned(trees, options);
   WriteText(options.out, tokens::VocabularyText(codec.vocabulary()));
@@ -103,10 +115,16 @@ void RunTrain(const TokensCommand& options, const GlobalOptions& global) {
 }
 
 void RunEncode(const TokensCommand& options, const GlobalOptions& global) {
+  RequireOtherFile(options.out, global.store);
+  RequireOtherFile(options.out, options.vocabulary);
   const tokens::CallTrees trees = Load(options, global);
   const tokens::Codec codec = ReadVocabulary(options.vocabulary);
   const tokens::EncodedSteps steps = tokens::EncodeSteps(codec, trees, Threads());
-  if (options.out.empty()) return PrintSymbols(codec, steps, trees, options.top, global);
+  if (options.out.empty()) {
+    // What other programs read is whole.
+    const size_t top = global.format == Format::kTable ? 200 : 0;
+    return PrintSymbols(codec, steps, trees, options.top.value_or(top), global);
+  }
   const std::string file = ValueOrThrow(tokens::EncodedFile(steps));
   WriteText(options.out, file);
   if (!global.quiet) {
@@ -116,12 +134,12 @@ void RunEncode(const TokensCommand& options, const GlobalOptions& global) {
 }
 
 void RunDecode(const TokensCommand& options, const GlobalOptions& global) {
+  if (options.file == "-" && options.vocabulary == "-") {
+    throw CommandFailure("only one of FILE and --vocab can be standard input", kExitUsage);
+  }
   const tokens::Codec codec = ReadVocabulary(options.vocabulary);
-  const auto within = [&](const Error& error) -> CommandFailure {
-    return CommandFailure(error.Within(options.file).message);
-  };
-  auto steps = tokens::ParseEncoded(ReadWholeFile(options.file));
-  if (!steps) throw within(steps.error());
+  auto steps = tokens::ParseEncoded(ReadWholeFile(options.file, tokens::CheckEncodedHead));
+  if (!steps) throw Within(options.file, steps.error());
   if (!options.steps.empty()) {
     const std::vector<size_t> wanted = StepNumbers(options.steps);
     for (const size_t number : wanted) {
@@ -135,7 +153,7 @@ void RunDecode(const TokensCommand& options, const GlobalOptions& global) {
     });
   }
   const auto trees = tokens::DecodeSteps(codec, *steps);
-  if (!trees) throw within(trees.error());
+  if (!trees) throw Within(options.file, trees.error());
   PrintTrees(*trees, global);
 }
 
@@ -168,17 +186,18 @@ void AddFilters(CLI::App& command, TokensCommand& options) {
   command.add_option("--rank", options.rank, "only this global rank");
 }
 
-void AddSize(CLI::App& command, TokensCommand& options) {
-  command.add_option("--size", options.size, "tokens of the vocabulary (256)")
+CLI::Option* AddSize(CLI::App& command, TokensCommand& options) {
+  return command.add_option("--size", options.size, "tokens of the vocabulary (256)")
       ->check(CLI::Range(tokens::kSmallestVocabulary, tokens::kLargestVocabulary));
 }
 
 void AddReadOptions(CLI::App& command, TokensCommand& options) {
   AddFilters(command, options);
-  command.add_option("--vocab", options.vocabulary,
-                     "vocabulary that `tokens train` wrote; without one, it is learned from these "
-                     "steps");
-  AddSize(command, options);
+  command
+      .add_option("--vocab", options.vocabulary,
+                  "vocabulary that `tokens train` wrote; without one, it is learned from these "
+                  "steps")
+      ->excludes(AddSize(command, options));
 }
 
 constexpr const char* kHelp = R"(
@@ -226,7 +245,10 @@ void AddTokensCommand(CLI::App& app, GlobalOptions& global) {
         ->required();
     encode->add_option("--out", options->out,
                        "write the encoded steps to this file, - for standard output");
-    encode->add_option("--top", options->top, "without --out, so many rows (200); 0 for all");
+    encode
+        ->add_option("--top", options->top,
+                     "without --out, so many rows (as a table 200, else all); 0 for all")
+        ->check(CLI::NonNegativeNumber);
   }
   {
     const auto [decode, options] =

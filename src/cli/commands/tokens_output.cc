@@ -35,20 +35,22 @@ std::string UnattachedJson(const CallTrees& trees) {
   return out;
 }
 
-void AppendNode(std::string& out, const CallTrees& trees, size_t first, size_t node) {
+void AppendNode(std::string& out, const CallTrees& trees, size_t step, size_t node) {
+  const size_t first = trees.first[step];
   const uint32_t parent = trees.parent[node];
   const std::string parent_text =
       parent == kNone ? "null" : fmt::format("{}", trees.event[first + parent]);
   if (trees.track[node] == kNone) {
-    out += fmt::format(R"({{"id":-1,"parent":{},"kind":"unattached","name":"not attached"}})",
-                       parent_text);
+    out += fmt::format(
+        R"({{"step":{},"id":-1,"parent":{},"kind":"unattached","name":"not attached"}})",
+        trees.number[step], parent_text);
     return;
   }
   const auto number = [](int64_t value) {
     return value < 0 ? std::string("null") : fmt::format("{}", value);
   };
-  out += fmt::format(R"({{"id":{},"parent":{},"kind":"{}","name":)", trees.event[node], parent_text,
-                     trace::EventKindName(trees.kind[node]));
+  out += fmt::format(R"({{"step":{},"id":{},"parent":{},"kind":"{}","name":)", trees.number[step],
+                     trees.event[node], parent_text, trace::EventKindName(trees.kind[node]));
   AppendJsonString(out, trees.names[trees.name[node]]);
   out += R"(,"track":)";
   AppendJsonString(out, trees.tracks[trees.track[node]].label);
@@ -57,11 +59,11 @@ void AppendNode(std::string& out, const CallTrees& trees, size_t first, size_t n
 }
 
 void PrintTreesJson(const CallTrees& trees) {
-  std::string out = R"({"schema":"telltale/chain/1","nodes":[)";
+  std::string out = R"({"schema":"telltale/tokens.decode/1","nodes":[)";
   for (size_t step = 0; step < trees.Steps(); ++step) {
     for (size_t node = trees.first[step]; node < trees.first[step + 1]; ++node) {
       if (node > 0) out += ',';
-      AppendNode(out, trees, trees.first[step], node);
+      AppendNode(out, trees, step, node);
       if (out.size() < (size_t{1} << 20)) continue;
       fmt::print("{}", out);
       out.clear();
@@ -106,7 +108,7 @@ void PrintTrees(const CallTrees& trees, const GlobalOptions& global) {
   }
   if (by_step) return;
   if (global.format == Format::kTable) CutTexts(table, 72);
-  PrintTable(table, global, "chain/1", "nodes");
+  PrintTable(table, global, "tokens.decode/1", "nodes");
 }
 
 void PrintSymbols(const tokens::Codec& codec, const tokens::EncodedSteps& steps,
