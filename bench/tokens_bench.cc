@@ -100,15 +100,15 @@ std::vector<Profile> Samples(const std::string& telltale, const std::string& wor
   return profiles;
 }
 
-void MakeServing(const std::string& telltale, const std::string& folder, const std::string& from,
-                 const std::string& to) {
+void MakeServing(const std::string& telltale, const std::string& folder, const std::string& seed,
+                 const std::string& from, const std::string& to) {
   if (fs::exists(folder + ".complete")) return;
   fs::remove_all(folder);
   fmt::print(stderr, "simulating {}\n", folder);
   telltale::bench::Measure([&] {
     telltale::bench::Execute({telltale, "--quiet", "simulate", "inference", "--out", folder,
                               "--layers", "32", "--trace-detail", "operators", "--trace-from", from,
-                              "--trace-to", to, "--no-spans", "--seed", "1"});
+                              "--trace-to", to, "--no-spans", "--seed", seed});
   });
   std::fclose(std::fopen((folder + ".complete").c_str(), "w"));
 }
@@ -229,44 +229,21 @@ void PrintForeign(const std::vector<Profile>& profiles) {
            "tokens_bench, each profile with the vocabulary of each other one, all decoded again");
 }
 
-// The paper's figure: symbols of steps that the vocabulary was not learned on.
-void MeasureServing(const CallTrees& trees) {
-  CallTrees half = trees;  // what is learned on: every second step
-  half.first = {0};
-  half.number.clear();
-  const auto keep = [&](auto& values, const auto& from) {
-    values.clear();
-    for (size_t step = 0; step < trees.Steps(); step += 2) {
-      values.insert(values.end(), from.begin() + static_cast<ptrdiff_t>(trees.first[step]),
-                    from.begin() + static_cast<ptrdiff_t>(trees.first[step + 1]));
-    }
-  };
-  keep(half.parent, trees.parent);
-  keep(half.name, trees.name);
-  keep(half.track, trees.track);
-  keep(half.communicator, trees.communicator);
-  keep(half.kind, trees.kind);
-  keep(half.basis, trees.basis);
-  keep(half.event, trees.event);
-  keep(half.start_ns, trees.start_ns);
-  keep(half.duration_ns, trees.duration_ns);
-  keep(half.correlation, trees.correlation);
-  for (size_t step = 0; step < trees.Steps(); step += 2) {
-    half.first.push_back(half.first.back() + trees.first[step + 1] - trees.first[step]);
-    half.number.push_back(trees.number[step]);
-  }
-  const Codec codec = ValueOf(telltale::tokens::LearnVocabulary(half, {kPaperSize, Threads()}));
+// The paper's figure: symbols of steps of a run that the vocabulary was not learned on.
+void MeasureServing(const CallTrees& learned_on, const CallTrees& trees) {
+  const Codec codec =
+      ValueOf(telltale::tokens::LearnVocabulary(learned_on, {kPaperSize, Threads()}));
   const EncodedSteps encoded = telltale::tokens::EncodeSteps(codec, trees, Threads());
   RequireLossless(codec, trees, encoded, "simulated steps");
   uint64_t symbols = 0, nodes = 0, steps = 0;
-  for (size_t step = 1; step < trees.Steps(); step += 2) {
+  for (size_t step = 0; step < trees.Steps(); ++step) {
     symbols += encoded.steps[step].StructureSymbols();
     nodes += encoded.steps[step].nodes;
     ++steps;
   }
-  const auto tpe = telltale::bench::TrainTpe(half, AllSteps(half), kPaperSize);
+  const auto tpe = telltale::bench::TrainTpe(learned_on, AllSteps(learned_on), kPaperSize);
   uint64_t tpe_symbols = 0;
-  for (size_t step = 1; step < trees.Steps(); step += 2) {
+  for (size_t step = 0; step < trees.Steps(); ++step) {
     tpe_symbols += telltale::bench::EncodeTpe(tpe, trees, step).size();
   }
   const auto fewer = [&](uint64_t count) {
@@ -278,8 +255,8 @@ void MeasureServing(const CallTrees& trees) {
   PrintRow("tokens_symbols_a_step", per_step(symbols), per_step(tpe_symbols),
            per_step(tpe_symbols) / per_step(symbols), "symbols", "",
            fmt::format("tokens_bench, {} simulated steps of {:.1f} events, 256 tokens learned "
-                       "on as many others; reference: TPE of 256",
-                       steps, per_step(nodes)));
+                       "on {} of another seed; reference: TPE of 256",
+                       steps, per_step(nodes), learned_on.Steps()));
   PrintRow("tokens_fewer_percent", fewer(symbols), fewer(tpe_symbols), 0, "%", ">= 95",
            "as above; the paper: 83.88");
 }
@@ -327,9 +304,12 @@ int main(int argc, char** argv) {
   const std::string telltale = option["--telltale"], work = option["--work"];
   if (telltale.empty() || work.empty()) Die("--telltale and --work are needed");
 
+  fs::create_directories(work);
   std::vector<Profile> profiles = Samples(telltale, work, option["--samples"]);
   const std::string serving = work + "/serving-steps";
-  MakeServing(telltale, serving, "0.30", "0.33");
+  const std::string other = work + "/serving-steps-other";
+  MakeServing(telltale, serving, "1", "0.30", "0.33");
+  MakeServing(telltale, other, "2", "0.30", "0.33");
   profiles.push_back({"simulated vLLM steps", StepsOf(telltale, work, serving)});
   PrintHead();
   for (const Profile& profile : profiles) {
@@ -337,10 +317,10 @@ int main(int argc, char** argv) {
     if (&profile != &profiles.back()) PrintProfileRows(profile, measured);
   }
   PrintForeign(profiles);
-  MeasureServing(profiles.back().trees);
+  MeasureServing(profiles.back().trees, StepsOf(telltale, work, other));
 
   const std::string many = work + "/serving-many-steps";
-  MakeServing(telltale, many, "0", "1");
+  MakeServing(telltale, many, "1", "0", "1");
   MeasureSpeed(StepsOf(telltale, work, many),
                static_cast<int>(std::strtol(option["--runs"].c_str(), nullptr, 10)));
   return 0;

@@ -125,14 +125,16 @@ class Rater {
     TELLTALE_ASSIGN(const size_t workers, VisitWorkers(connection_));
     workers_.resize(workers);
     if (counts_series) counts_.emplace(workers, chosen_.size());
-    if (bins_ == Bins::kNone && !filter_.is_set()) {
-      TELLTALE_TRY(ScanHistogram(store_, chosen_,
+    if (bins_ == Bins::kNone && !counts_series) TELLTALE_TRY(PartWhole());
+    if (IsAny(whole_)) {
+      TELLTALE_TRY(ScanHistogram(store_, whole_,
                                  [&](size_t worker, uint32_t series, const uint32_t* exec_time_us,
                                      const uint32_t* operations, size_t count) {
                                    AddCounts(workers_[worker], series_[series], exec_time_us,
                                              operations, count);
                                  }));
-    } else {
+    }
+    if (IsAny(chosen_)) {
       const RecordFields fields = {bins_ == Bins::kSequence,
                                    filter_.is_set() || bins_ == Bins::kTime};
       TELLTALE_ASSIGN(const RecordBlocks blocks, BlocksOf(store_, chosen_, blocks_));
@@ -179,6 +181,34 @@ class Rater {
     constexpr size_t kFewSeries = 4;
     by_series_ = bins_ == Bins::kNone && count < kFewSeries * slots;
     return {};
+  }
+
+  static bool IsAny(const ChosenSeries& series) {
+    return std::find(series.begin(), series.end(), true) != series.end();
+  }
+
+  // Series of which no record is left out by its time need no pass: the rollup has their times.
+  Status PartWhole() {
+    if (!filter_.is_set()) {
+      whole_.swap(chosen_);
+      return {};
+    }
+    whole_.resize(chosen_.size());
+    return ScanColumns(connection_,
+                       "SELECT series::UINTEGER, first_dump_timestamp_us, last_dump_timestamp_us "
+                       "FROM operation_series WHERE first_dump_timestamp_us IS NOT NULL AND "
+                       "last_dump_timestamp_us IS NOT NULL",
+                       [&](std::span<const void* const> columns, size_t rows) {
+                         const auto* series = static_cast<const uint32_t*>(columns[0]);
+                         const auto* first_us = static_cast<const int64_t*>(columns[1]);
+                         const auto* last_us = static_cast<const int64_t*>(columns[2]);
+                         for (size_t i = 0; i < rows; ++i) {
+                           if (series[i] >= chosen_.size() || !chosen_[series[i]]) continue;
+                           if (!filter_.HoldsAll(first_us[i], last_us[i])) continue;
+                           whole_[series[i]] = true;
+                           chosen_[series[i]] = false;
+                         }
+                       });
   }
 
   // Whether the query wants counts by series too, which the same pass can give; then all the
@@ -375,8 +405,9 @@ class Rater {
   BlocksToCome blocks_;
   TimeFilter filter_;
   std::vector<SlotOfSeries> series_;  // by number
-  ChosenSeries chosen_;
-  bool by_series_ = false;  // whether series are counted one by one
+  ChosenSeries chosen_;               // whose records are to be read
+  ChosenSeries whole_;                // whose rollup says all
+  bool by_series_ = false;            // whether series are counted one by one
   std::optional<SeriesCounts> counts_;
   std::vector<Worker> workers_;
   std::vector<SlotBin> rated_;

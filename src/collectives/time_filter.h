@@ -26,6 +26,11 @@ class TimeFilter {
 
   bool is_set() const { return since_us_ != kEarliest || until_us_ != kLatest; }
 
+  // Whether nothing is left out of records whose times are from `first_us` to `last_us`.
+  bool HoldsAll(int64_t first_us, int64_t last_us) const {
+    return first_us >= since_us_ && last_us < until_us_;
+  }
+
   // The runs of records that are not left out; a record's time is key + offset.
   template <typename OnRun>
   void ForEachRun(const uint32_t* keys, size_t count, int64_t offset_us,

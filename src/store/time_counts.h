@@ -51,7 +51,7 @@ class TimeCounter {
     }
     // Times of one series mostly lie close together: counting beats sorting then.
     const uint64_t range = uint64_t{high} - low + 1;
-    if (range <= 8 * records.size() + 256) {
+    if (range <= 16 * records.size() + 4096) {
       counts_.assign(range, 0);
       for (const Record& record : records) ++counts_[std::invoke(time_of, record) - low];
       ForEachCounted(counts_,

@@ -45,7 +45,7 @@ class StepEncoder {
     FoldStep(trees_, labels_, step, grammar_.table(), folded_);
     for (ColumnBuffer& column : columns_) column.Begin(2 * count);
     // A token, how often, its label, its children.
-    Column(Column::kSymbols).Begin(4 * count);
+    Buffer(Column::kSymbols).Begin(4 * count);
     values_.Begin(trees_, first_);
     names_.Begin();
     last_thread_ = last_stream_ = 0;
@@ -64,7 +64,7 @@ class StepEncoder {
     Places places;
   };
 
-  ColumnBuffer& Column(Column column) { return columns_[static_cast<size_t>(column)]; }
+  ColumnBuffer& Buffer(Column column) { return columns_[static_cast<size_t>(column)]; }
 
   void AddSymbols() {
     const uint32_t root_token =
@@ -84,14 +84,14 @@ class StepEncoder {
   }
 
   void PutToken(uint32_t token, uint32_t times) {
-    class ColumnBuffer& column = Column(Column::kSymbols);
+    ColumnBuffer& column = Buffer(Column::kSymbols);
     column.Put(uint64_t{token} << 1 | (times > 1 ? 1 : 0));
     if (times > 1) column.Put(times - 2);
     encoded_->symbols += times > 1 ? 2 : 1;
   }
 
   void PutTrack(uint32_t track, uint32_t expected) {
-    Column(Column::kTracks).Put(track == expected ? 0 : uint64_t{track} + 1);
+    Buffer(Column::kTracks).Put(track == expected ? 0 : uint64_t{track} + 1);
   }
   void PutThread(uint32_t node, uint32_t thread) {
     const uint32_t parent = trees_.parent[first_ + node];
@@ -127,12 +127,12 @@ class StepEncoder {
     const EventKind kind = trees_.kind[first_ + top.node];
     PutToken(known == kNone ? static_cast<uint32_t>(kind) : known, times);
     if (known == kNone) {
-      Column(Column::kSymbols).Put(label);
+      Buffer(Column::kSymbols).Put(label);
       ++encoded_->spelled_labels;
     }
     const bool is_known_leaf = known != kNone && folded_.nodes[top.node] == 1;
     if (!is_known_leaf) ++encoded_->novel_nodes;
-    if (times == 1) Column(Column::kSymbols).Put(AddChildren(top.node));
+    if (times == 1) Buffer(Column::kSymbols).Put(AddChildren(top.node));
     const uint32_t track = trees_.track[first_ + top.node];
     if (track != kNone) {
       trees_.tracks[track].is_stream ? PutStream(track) : PutThread(top.node, track);
@@ -179,15 +179,15 @@ class StepEncoder {
     }
     const int64_t start_ns = trees_.start_ns[at];
     const int64_t duration_ns = trees_.duration_ns[at];
-    Column(Column::kStarts).PutSigned(Minus(start_ns, Plus(expected.start_base_ns, gap_ns)));
-    Column(Column::kDurations).PutSigned(Minus(duration_ns, usual_ns));
-    Column(Column::kEvents).PutSigned(Minus(trees_.event[at], expected.event));
-    Column(Column::kCorrelations).PutSigned(Minus(trees_.correlation[at], expected.correlation));
+    Buffer(Column::kStarts).PutSigned(Minus(start_ns, Plus(expected.start_base_ns, gap_ns)));
+    Buffer(Column::kDurations).PutSigned(Minus(duration_ns, usual_ns));
+    Buffer(Column::kEvents).PutSigned(Minus(trees_.event[at], expected.event));
+    Buffer(Column::kCorrelations).PutSigned(Minus(trees_.correlation[at], expected.correlation));
     values_.Note(place, trees_.event[at], start_ns, duration_ns, trees_.correlation[at]);
     const uint32_t name = trees_.name[at];
     if (names_.Expect(name_place, slot) != name) {
-      Column(Column::kNames).Put(since_correction_);
-      Column(Column::kNames).Put(name);
+      Buffer(Column::kNames).Put(since_correction_);
+      Buffer(Column::kNames).Put(name);
       since_correction_ = 0;
       ++encoded_->name_corrections;
     } else {

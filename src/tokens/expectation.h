@@ -36,7 +36,8 @@ class ValueExpectation {
   void Begin(const CallTrees& trees, size_t first) {
     trees_ = &trees;
     first_ = first;
-    tracks_.assign(trees.tracks.size() + 1, {});
+    tracks_.resize(trees.tracks.size() + 1);
+    ++step_;
     ends_.clear();
     last_event_ = -1;
     last_call_ = -1;
@@ -45,7 +46,7 @@ class ValueExpectation {
   Expected Expect(const EventPlace& place) const {
     Expected expected;
     const TrackState& track = tracks_[TrackIndex(place.track)];
-    expected.event = Plus(track.is_known ? track.last_event : last_event_, 1);
+    expected.event = Plus(track.step == step_ ? track.last_event : last_event_, 1);
     expected.correlation = -1;
     if (trace::IsApiCall(place.kind)) {
       expected.correlation = Plus(last_call_, 1);
@@ -55,7 +56,8 @@ class ValueExpectation {
     if (place.parent == kNone) return expected;
     const int64_t parent_start = trees_->start_ns[first_ + place.parent];
     if (place.on_stream) {
-      expected.start_base_ns = track.is_known ? std::max(parent_start, track.end_ns) : parent_start;
+      expected.start_base_ns =
+          track.step == step_ ? std::max(parent_start, track.end_ns) : parent_start;
     } else {
       const End& end = ends_[place.parent];
       expected.start_base_ns = end.is_known ? end.ns : parent_start;
@@ -67,7 +69,7 @@ class ValueExpectation {
   void Note(const EventPlace& place, int64_t event, int64_t start_ns, int64_t duration_ns,
             int64_t correlation) {
     const int64_t end_ns = Plus(start_ns, std::max<int64_t>(duration_ns, 0));
-    tracks_[TrackIndex(place.track)] = {true, event, end_ns};
+    tracks_[TrackIndex(place.track)] = {step_, event, end_ns};
     last_event_ = event;
     if (trace::IsApiCall(place.kind)) last_call_ = correlation;
     ends_.push_back({});
@@ -76,7 +78,7 @@ class ValueExpectation {
 
  private:
   struct TrackState {
-    bool is_known = false;
+    uint32_t step = 0;  // in which it was seen last
     int64_t last_event = 0;
     int64_t end_ns = 0;
   };
@@ -88,6 +90,7 @@ class ValueExpectation {
 
   const CallTrees* trees_ = nullptr;
   size_t first_ = 0;
+  uint32_t step_ = 0;
   std::vector<TrackState> tracks_;  // the last one is of what lies on no track
   std::vector<End> ends_;           // by node: of its last child on a thread
   int64_t last_event_ = -1, last_call_ = -1;

@@ -23,7 +23,6 @@ class Learner {
   Result<Codec> Learn() {
     SubtreeTable table(labels_.size());
     FoldAll(table);
-    lists_of_trees_ = lists_.size();
     const std::vector<PairSymbol> pairs =
         FindPairs(lists_, static_cast<uint32_t>(table.size()), kMostPairs);
     const SymbolGraph graph = GraphOf(table, pairs);
@@ -49,16 +48,15 @@ class Learner {
   };
 
   static std::vector<std::array<uint32_t, 3>> Relative(const std::vector<Places>& places) {
-    std::array<std::vector<uint32_t>, 3> seen;
+    std::array<std::unordered_map<uint32_t, uint32_t>, 3> seen;
     std::vector<std::array<uint32_t, 3>> relative;
     for (const Places& place : places) {
       const std::array<uint32_t, 3> numbers = {place.thread, place.stream, place.communicator};
       std::array<uint32_t, 3> as_they_come = numbers;
       for (size_t i = 0; i < 3; ++i) {
         if (numbers[i] == kNone || numbers[i] == kMany) continue;
-        const auto at = std::find(seen[i].begin(), seen[i].end(), numbers[i]);
-        as_they_come[i] = static_cast<uint32_t>(at - seen[i].begin());
-        if (at == seen[i].end()) seen[i].push_back(numbers[i]);
+        const auto next = static_cast<uint32_t>(seen[i].size());
+        as_they_come[i] = seen[i].try_emplace(numbers[i], next).first->second;
       }
       relative.push_back(as_they_come);
     }
@@ -259,7 +257,6 @@ class Learner {
   std::vector<uint32_t> node_labels_;
   std::map<uint32_t, uint64_t> whole_steps_;  // steps that are one tree
   std::vector<SiblingList> lists_;            // by tree, and behind them by open event
-  size_t lists_of_trees_ = 0;
   std::vector<std::pair<uint32_t, uint64_t>> open_labels_;  // by open event: its label, how often
 };
 

@@ -15,8 +15,8 @@ class Summariser {
     for (uint32_t i = 0; i < symbol.nodes; ++i) {
       const size_t node = first_ + symbol.first_node + i;
       const int64_t duration_ns = std::max<int64_t>(trees_.duration_ns[node], 0);
-      const uint32_t track = trees_.track[node];
-      if (track != kNone && trees_.tracks[track].is_stream) {
+      const EventKind kind = trees_.kind[node];
+      if (trace::IsGpuWork(kind) && kind != EventKind::kSync) {
         summary.gpu_ns = Plus(summary.gpu_ns, duration_ns);
       }
       if (trees_.parent[node] == parent) {
@@ -29,12 +29,13 @@ class Summariser {
   }
 
  private:
-  int64_t ExpectedOf(const Symbol& symbol) const {
+  std::optional<int64_t> ExpectedOf(const Symbol& symbol) const {
     const std::vector<Slot>& slots = codec_.vocabulary().slots;
     int64_t once_ns = 0;
     if (symbol.label != kNone) {
       const uint32_t slot = codec_.SlotOfLabel(symbol.label);
-      once_ns = slot == kNone ? 0 : slots[slot].duration_ns;
+      if (slot == kNone) return std::nullopt;
+      once_ns = slots[slot].duration_ns;
     } else {
       const Expansion& expansion = codec_.grammar().ExpansionOf(symbol.token);
       for (size_t i = 0; i < expansion.size(); ++i) {

@@ -2,6 +2,7 @@
 
 // What people ask of a token in a step: what it stands for and what it took.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ struct SymbolSummary {
   std::string text;         // "aten::linear", "aten::empty … aten::copy_"
   int64_t start_ns = 0;     // of its first event
   int64_t duration_ns = 0;  // of its topmost events together; the unfinished count as nothing
-  int64_t gpu_ns = 0;       // of its work on the GPU, one after another
-  int64_t expected_ns = 0;  // what its topmost events normally take
+  int64_t gpu_ns = 0;       // of its kernels, copies and memsets, one after another
+  // What its topmost events normally take; none where the vocabulary does not know its label.
+  std::optional<int64_t> expected_ns;
 };
 
 // By symbol of a step. `trees` are the steps that were encoded or decoded.

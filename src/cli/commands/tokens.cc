@@ -1,7 +1,7 @@
 // `telltale tokens`: structural tokens of steps.
 
 #include <algorithm>
-#include <charconv>
+#include <filesystem>
 #include <thread>
 
 #include "base/text.h"
@@ -24,6 +24,7 @@ struct TokensCommand {
   std::string run;
   std::optional<int64_t> rank;
   size_t size = 256;
+  bool force = false;
   std::optional<size_t> top;
 };
 
@@ -102,6 +103,11 @@ void WriteText(const std::string& path, std::string_view text) {
 }
 
 void RunTrain(const TokensCommand& options, const GlobalOptions& global) {
+  // Steps that were encoded with the one that is there could never be decoded again.
+  std::error_code error;
+  if (!options.force && std::filesystem::is_regular_file(options.out, error)) {
+    throw CommandFailure(fmt::format("{} exists; --force overwrites it", options.out));
+  }
   RequireOtherFile(options.out, global.store);
   const tokens::CallTrees trees = Load(options, global);
   const tokens::Codec codec = Learned(trees, options);
@@ -160,8 +166,8 @@ void RunDecode(const TokensCommand& options, const GlobalOptions& global) {
 void RunStats(const TokensCommand& options, const GlobalOptions& global) {
   const tokens::CallTrees trees = Load(options, global);
   const tokens::Codec codec = CodecFor(trees, options, global);
-  PrintStats(StatsOf(codec, tokens::EncodeSteps(codec, trees, Threads())),
-             codec.vocabulary().tokens.size(), global);
+  PrintStats(StatsOf(codec, tokens::EncodeSteps(codec, trees, Threads())), codec.vocabulary(),
+             global);
 }
 
 void RunVerify(const TokensCommand& options, const GlobalOptions& global) {
@@ -236,6 +242,7 @@ void AddTokensCommand(CLI::App& app, GlobalOptions& global) {
     AddFilters(*train, *options);
     AddSize(*train, *options);
     train->add_option("--out", options->out, "file to write, - for standard output")->required();
+    train->add_flag("--force", options->force, "overwrite a file that exists");
   }
   {
     const auto [encode, options] = add(

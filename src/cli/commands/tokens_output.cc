@@ -130,8 +130,9 @@ void PrintSymbols(const tokens::Codec& codec, const tokens::EncodedSteps& steps,
           {Count(steps.steps[step].number), Count(i), Count(symbol.token),
            std::string(tokens::TokenKindName(kind)), summary.text, Count(symbol.times),
            symbol.parent == kNone ? Cell() : Count(symbol.parent), Count(symbol.depth),
-           Count(symbol.nodes), summary.start_ns, summary.duration_ns, summary.expected_ns,
-           summary.gpu_ns, trees.event[trees.first[step] + symbol.first_node]});
+           Count(symbol.nodes), summary.start_ns, summary.duration_ns,
+           summary.expected_ns ? Cell(*summary.expected_ns) : Cell(), summary.gpu_ns,
+           trees.event[trees.first[step] + symbol.first_node]});
     }
   }
   KeepTop(table, top, global);
@@ -139,7 +140,7 @@ void PrintSymbols(const tokens::Codec& codec, const tokens::EncodedSteps& steps,
   PrintTable(table, global, "tokens.encode/1", "tokens");
 }
 
-void PrintStats(const tokens::TokenStats& stats, size_t vocabulary_size,
+void PrintStats(const tokens::TokenStats& stats, const tokens::Vocabulary& vocabulary,
                 const GlobalOptions& global) {
   const auto per_step = [&](uint64_t count) {
     return static_cast<double>(count) / static_cast<double>(std::max<uint64_t>(1, stats.steps));
@@ -150,7 +151,8 @@ void PrintStats(const tokens::TokenStats& stats, size_t vocabulary_size,
   const std::vector<std::pair<std::string, Cell>> figures = {
       {"steps", Count(stats.steps)},
       {"events", Count(stats.nodes)},
-      {"vocabulary_size", Count(vocabulary_size)},
+      {"vocabulary_size", Count(vocabulary.tokens.size())},
+      {"vocabulary_labels", Count(vocabulary.labels.size())},
       {"nodes_per_step", stats.NodesPerStep()},
       {"symbols_per_step", stats.SymbolsPerStep()},
       {"spelled_labels_per_step", per_step(stats.spelled_labels)},
