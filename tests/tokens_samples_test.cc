@@ -118,7 +118,7 @@ TEST_F(TokenSamples, AreDecodedAsChainListsThem) {
       EXPECT_EQ(outcome.code, 0) << outcome.err;
       return outcome.out;
     };
-    run({"tokens", "train", "--out", vocabulary});
+    run({"tokens", "train", "--force", "--out", vocabulary});
     run({"tokens", "encode", "--vocab", vocabulary, "--out", file});
     EXPECT_NE(run({"tokens", "verify"}).find(R"("lossless":true)"), std::string::npos);
     for (size_t step = 0; step < sample.trees.Steps(); ++step) {

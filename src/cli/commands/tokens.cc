@@ -103,12 +103,12 @@ void WriteText(const std::string& path, std::string_view text) {
 }
 
 void RunTrain(const TokensCommand& options, const GlobalOptions& global) {
+  RequireOtherFile(options.out, global.store);
   // Steps that were encoded with the one that is there could never be decoded again.
   std::error_code error;
   if (!options.force && std::filesystem::is_regular_file(options.out, error)) {
     throw CommandFailure(fmt::format("{} exists; --force overwrites it", options.out));
   }
-  RequireOtherFile(options.out, global.store);
   const tokens::CallTrees trees = Load(options, global);
   const tokens::Codec codec = Learned(trees, options);
   WriteText(options.out, tokens::VocabularyText(codec.vocabulary()));
