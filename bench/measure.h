@@ -19,6 +19,8 @@
 
 #include <fmt/format.h>
 
+#include "base/result.h"
+
 namespace telltale::bench {
 
 struct Run {
@@ -55,6 +57,17 @@ inline void Execute(const std::vector<std::string>& words) {
   execv(arguments[0], arguments.data());
   std::perror(arguments[0]);
   _exit(1);
+}
+
+[[noreturn]] inline void Die(const std::string& message) {
+  fmt::print(stderr, "bench: {}\n", message);
+  std::exit(1);
+}
+
+template <typename T>
+T ValueOf(Result<T> result) {
+  if (!result) Die(result.error().message);
+  return std::move(result).value();
 }
 
 inline double Median(std::vector<double> values) {

@@ -27,23 +27,14 @@ namespace {
 using telltale::Cell;
 using telltale::Connection;
 using telltale::Store;
+using telltale::bench::ValueOf;
 
 constexpr std::string_view kPrefix = "collectives/";
 // These read every record, or a table of them.
 constexpr std::array kReadRecords = {"over-time", "over-sequence", "skew"};
 
-[[noreturn]] void Fail(const std::string& text) {
-  fmt::print(stderr, "query_bench: {}\n", text);
-  std::exit(1);
-}
-
-template <typename T>
-T ValueOf(telltale::Result<T> result) {
-  if (!result) Fail(result.error().message);
-  return std::move(result).value();
-}
 void Check(const telltale::Status& status) {
-  if (!status) Fail(status.error().message);
+  if (!status) telltale::bench::Die(status.error().message);
 }
 
 double MillisecondsSince(std::chrono::steady_clock::time_point start) {

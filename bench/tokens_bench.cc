@@ -30,7 +30,9 @@
 namespace {
 
 namespace fs = std::filesystem;
+using telltale::bench::Die;
 using telltale::bench::PrintRow;
+using telltale::bench::ValueOf;
 using telltale::tokens::CallTrees;
 using telltale::tokens::Codec;
 using telltale::tokens::EncodedSteps;
@@ -43,17 +45,6 @@ constexpr const char* kTargets[] = {"kineto_b200_vllm_tp8_rank0_eager",
                                     "kineto_a100_ddp_rank0of2_nccl_args", "kineto_h100_qwen05b"};
 
 unsigned Threads() { return std::max(1u, std::thread::hardware_concurrency()); }
-
-[[noreturn]] void Die(const std::string& message) {
-  fmt::print(stderr, "bench: {}\n", message);
-  std::exit(1);
-}
-
-template <typename T>
-T ValueOf(telltale::Result<T> result) {
-  if (!result) Die(result.error().message);
-  return std::move(*result);
-}
 
 double Seconds(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

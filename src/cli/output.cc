@@ -171,6 +171,11 @@ void WriteTimes(Table& table, std::initializer_list<std::string_view> columns) {
   }
 }
 
+void AddTopOption(CLI::App& command, size_t& top) {
+  command.add_option("--top", top, fmt::format("so many rows ({}); 0 for all", top))
+      ->check(CLI::NonNegativeNumber);
+}
+
 void KeepTop(Table& table, size_t top, const GlobalOptions& global) {
   if (top == 0 || table.rows.size() <= top) return;
   if (!global.quiet) {

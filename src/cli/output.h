@@ -43,6 +43,8 @@ std::string Shortened(std::string text, size_t most_bytes);
 // tables that people read.
 void WriteTimes(Table& table, std::initializer_list<std::string_view> columns);
 
+// `--top`: so many rows (what `top` is now, if it is not given); 0 for all.
+void AddTopOption(CLI::App& command, size_t& top);
 // Keeps the first `top` rows (0: all), and says on standard error how many there are besides.
 void KeepTop(Table& table, size_t top, const GlobalOptions& global);
 

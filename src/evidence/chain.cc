@@ -1,7 +1,6 @@
 #include "evidence/chain.h"
 
 #include <algorithm>
-#include <map>
 
 namespace telltale::evidence {
 namespace {
@@ -74,14 +73,11 @@ class ChainBuilder {
   }
 
   void AddUnattached(const std::vector<uint32_t>& loose) {
-    std::map<std::pair<EventKind, bool>, uint64_t> counts;
+    UnattachedCounts counts;
     for (const uint32_t event : loose) {
       ++counts[{events_.kind[event], events_.correlation[event] >= 0}];
     }
-    for (const auto& [key, count] : counts) {
-      chain_.unattached.push_back(
-          {key.first, count, key.second ? "no launch in the profile" : "no correlation id"});
-    }
+    chain_.unattached = UnattachedOf(counts);
     if (loose.empty()) return;
     const auto holder = static_cast<uint32_t>(chain_.nodes.size());
     chain_.nodes.push_back({kNone, 0, 1});
@@ -102,6 +98,15 @@ class ChainBuilder {
 };
 
 }  // namespace
+
+std::vector<Unattached> UnattachedOf(const UnattachedCounts& counts) {
+  std::vector<Unattached> unattached;
+  for (const auto& [key, count] : counts) {
+    unattached.push_back(
+        {key.first, count, key.second ? "no launch in the profile" : "no correlation id"});
+  }
+  return unattached;
+}
 
 Chain ChainOf(const TraceEvents& events, const CallTree& tree, const CallTimes& times,
               uint32_t step, const ChainOptions& options) {

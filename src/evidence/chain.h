@@ -4,8 +4,10 @@
 // what other threads of the process began meanwhile; and work that could not be attached.
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evidence/call_times.h"
@@ -30,6 +32,10 @@ struct Unattached {
   uint64_t count = 0;
   const char* cause = "";
 };
+
+// By kind, and whether they have a correlation id.
+using UnattachedCounts = std::map<std::pair<EventKind, bool>, uint64_t>;
+std::vector<Unattached> UnattachedOf(const UnattachedCounts& counts);
 
 struct Chain {
   std::vector<ChainNode> nodes;  // parents before children, in the order of time

@@ -46,6 +46,8 @@ struct CallTrees {
   std::vector<size_t> first = {0};
   std::vector<uint64_t> number;  // of each step, as `telltale chain` lists them
 
+  // Not for what lies on no track.
+  bool IsStream(uint32_t on_track) const { return on_track != kNone && tracks[on_track].is_stream; }
   size_t Steps() const { return first.size() - 1; }
   size_t Nodes() const { return first.back(); }
 };

@@ -138,7 +138,7 @@ class Decoder {
     }
     if (has_thread) {
       const uint32_t track = parent == kNone ? kNone : trees_.track[first_ + parent];
-      const bool is_thread = track != kNone && !trees_.tracks[track].is_stream;
+      const bool is_thread = track != kNone && !trees_.IsStream(track);
       if (!ReadTrack(is_thread ? track : last_thread_, last_thread_)) return false;
     }
     return !has_stream || ReadTrack(last_stream_, last_stream_);
@@ -176,18 +176,14 @@ class Decoder {
     // A track that is of the other kind than the label says would be expected otherwise when it is
     // encoded again.
     const bool on_stream = label.place == Place::kStream;
-    if (track != kNone && trees_.tracks[track].is_stream != on_stream) return false;
+    if (trees_.IsStream(track) != on_stream) return false;
     const auto node = static_cast<uint32_t>(trees_.parent.size() - first_);
     const EventPlace place = {node, parent, track, label.kind, on_stream};
     const ValueExpectation::Expected expected = values_.Expect(place);
-    int64_t usual_ns = 0, gap_ns = 0;
-    if (slot != kNone) {
-      usual_ns = slots_[slot].duration_ns;
-      gap_ns = slots_[slot].gap_ns;
-    }
+    const Slot& usual = slot == kNone ? kNoSlot : slots_[slot];
     const int64_t start_ns =
-        Plus(Plus(expected.start_base_ns, gap_ns), Reader(Column::kStarts).NextSigned());
-    const int64_t duration_ns = Plus(usual_ns, Reader(Column::kDurations).NextSigned());
+        Plus(Plus(expected.start_base_ns, usual.gap_ns), Reader(Column::kStarts).NextSigned());
+    const int64_t duration_ns = Plus(usual.duration_ns, Reader(Column::kDurations).NextSigned());
     const int64_t event = Plus(expected.event, Reader(Column::kEvents).NextSigned());
     const int64_t correlation =
         Plus(expected.correlation, Reader(Column::kCorrelations).NextSigned());

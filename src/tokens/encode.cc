@@ -96,7 +96,7 @@ class StepEncoder {
   void PutThread(uint32_t node, uint32_t thread) {
     const uint32_t parent = trees_.parent[first_ + node];
     const uint32_t track = parent == kNone ? kNone : trees_.track[first_ + parent];
-    const bool is_thread = track != kNone && !trees_.tracks[track].is_stream;
+    const bool is_thread = track != kNone && !trees_.IsStream(track);
     PutTrack(thread, is_thread ? track : last_thread_);
     last_thread_ = thread;
   }
@@ -135,7 +135,7 @@ class StepEncoder {
     if (times == 1) Buffer(Column::kSymbols).Put(AddChildren(top.node));
     const uint32_t track = trees_.track[first_ + top.node];
     if (track != kNone) {
-      trees_.tracks[track].is_stream ? PutStream(track) : PutThread(top.node, track);
+      trees_.IsStream(track) ? PutStream(track) : PutThread(top.node, track);
     }
     for (uint32_t i = 0; i < times; ++i) {
       AddValues(top.node + i, slot_of_label_[label], names_.PlaceOfLabel(label));
@@ -168,19 +168,13 @@ class StepEncoder {
 
   void AddValues(uint32_t node, uint32_t slot, uint32_t name_place) {
     const size_t at = first_ + node;
-    const uint32_t track = trees_.track[at];
-    const EventPlace place = {node, trees_.parent[at], track, trees_.kind[at],
-                              track != kNone && trees_.tracks[track].is_stream};
+    const EventPlace place = PlaceOf(trees_, first_, node);
     const ValueExpectation::Expected expected = values_.Expect(place);
-    int64_t usual_ns = 0, gap_ns = 0;
-    if (slot != kNone) {
-      usual_ns = slots_[slot].duration_ns;
-      gap_ns = slots_[slot].gap_ns;
-    }
+    const Slot& usual = slot == kNone ? kNoSlot : slots_[slot];
     const int64_t start_ns = trees_.start_ns[at];
     const int64_t duration_ns = trees_.duration_ns[at];
-    Buffer(Column::kStarts).PutSigned(Minus(start_ns, Plus(expected.start_base_ns, gap_ns)));
-    Buffer(Column::kDurations).PutSigned(Minus(duration_ns, usual_ns));
+    Buffer(Column::kStarts).PutSigned(Minus(start_ns, Plus(expected.start_base_ns, usual.gap_ns)));
+    Buffer(Column::kDurations).PutSigned(Minus(duration_ns, usual.duration_ns));
     Buffer(Column::kEvents).PutSigned(Minus(trees_.event[at], expected.event));
     Buffer(Column::kCorrelations).PutSigned(Minus(trees_.correlation[at], expected.correlation));
     values_.Note(place, trees_.event[at], start_ns, duration_ns, trees_.correlation[at]);

@@ -24,6 +24,12 @@ struct EventPlace {
   bool on_stream = false;
 };
 
+inline EventPlace PlaceOf(const CallTrees& trees, size_t first, uint32_t node) {
+  const size_t at = first + node;
+  const uint32_t track = trees.track[at];
+  return {node, trees.parent[at], track, trees.kind[at], trees.IsStream(track)};
+}
+
 class ValueExpectation {
  public:
   struct Expected {

@@ -60,7 +60,7 @@ void FoldStep(const CallTrees& trees, const std::vector<uint32_t>& labels, size_
   for (size_t i = 0; i < count; ++i) {
     folded.state[i] = table.Start(labels[first + i]);
     const uint32_t track = trees.track[first + i];
-    const bool is_stream = track != kNone && trees.tracks[track].is_stream;
+    const bool is_stream = trees.IsStream(track);
     folded.places[i] = {is_stream ? kNone : track, is_stream ? track : kNone,
                         trees.communicator[first + i]};
   }

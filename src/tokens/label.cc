@@ -1,7 +1,6 @@
 #include "tokens/label.h"
 
-#include <simdjson.h>
-
+#include "store/database.h"
 #include "tokens/name_label.h"
 
 namespace telltale::tokens {
@@ -15,28 +14,12 @@ std::string KeyOf(const Label& label) {
   return key + label.text;
 }
 
-// A vocabulary is JSON; names of events keep their bytes.
-std::string InUtf8(std::string text) {
-  if (simdjson::validate_utf8(text)) return text;
-  std::string valid;
-  for (const char c : text) {
-    valid += static_cast<unsigned char>(c) < 0x80 ? std::string_view(&c, 1) : "\xef\xbf\xbd";
-  }
-  return valid;
-}
-
 }  // namespace
 
 uint32_t LabelTable::Add(const Label& label) {
-  const auto [place, added] =
-      numbers_.try_emplace(KeyOf(label), static_cast<uint32_t>(labels_.size()));
-  if (added) labels_.push_back(label);
-  return place->second;
-}
-
-uint32_t LabelTable::Find(const Label& label) const {
-  const auto found = numbers_.find(KeyOf(label));
-  return found == numbers_.end() ? kNone : found->second;
+  const uint32_t number = numbers_.Add(KeyOf(label));
+  if (number == labels_.size()) labels_.push_back(label);
+  return number;
 }
 
 std::vector<uint32_t> LabelsOf(const CallTrees& trees, LabelTable& table) {
@@ -56,7 +39,7 @@ std::vector<uint32_t> LabelsOf(const CallTrees& trees, LabelTable& table) {
     const auto [known, added] = others.try_emplace(uint64_t{name} << 32 | variant, kNone);
     if (added) {
       known->second = table.Add({trees.kind[node], trees.basis[node], place,
-                                 InUtf8(LabelOfName(trees.kind[node], trees.names[name]))});
+                                 StoredText(LabelOfName(trees.kind[node], trees.names[name]))});
     }
     return known->second;
   };

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "base/interner.h"
 #include "tokens/call_trees.h"
 
 namespace telltale::tokens {
@@ -27,13 +27,12 @@ struct Label {
 class LabelTable {
  public:
   uint32_t Add(const Label& label);
-  uint32_t Find(const Label& label) const;  // kNone: it is not there
   const std::vector<Label>& labels() const { return labels_; }
   size_t size() const { return labels_.size(); }
 
  private:
   std::vector<Label> labels_;
-  std::unordered_map<std::string, uint32_t> numbers_;
+  Interner numbers_;
 };
 
 // The label of each node; those that `table` lacks are added to it, in the order of the nodes.

@@ -105,9 +105,7 @@ class SlotSampler {
   // `slot`: kNone where the vocabulary has none for it.
   void Add(uint32_t node, uint32_t label, uint32_t slot) {
     const size_t at = first_ + node;
-    const uint32_t track = trees_.track[at];
-    const EventPlace place = {node, trees_.parent[at], track, trees_.kind[at],
-                              track != kNone && trees_.tracks[track].is_stream};
+    const EventPlace place = PlaceOf(trees_, first_, node);
     const int64_t gap_ns = Minus(trees_.start_ns[at], values_.Expect(place).start_base_ns);
     const Sample sample = {trees_.duration_ns[at], gap_ns, trees_.name[at], place.parent != kNone};
     if (slot != kNone) samples_[slot].Add(sample);

@@ -43,6 +43,9 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
+// Of an event that has no slot, nothing is expected.
+inline const Slot kNoSlot;
+
 struct Item {
   uint32_t token = kNone;  // kNone: an event of `label` with the next `children` items below it
   uint32_t label = kNone;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/json_text.h"
+#include "cli/commands/chain.h"
 #include "cli/commands/list.h"
 #include "cli/commands/requests.h"
 #include "cli/output.h"
@@ -221,11 +222,7 @@ void PrintJson(const TraceEvents& events, const evidence::CallTimes& times, cons
     out += '}';
   }
   out += R"(],"unattached":[)";
-  for (size_t i = 0; i < chain.unattached.size(); ++i) {
-    const evidence::Unattached& row = chain.unattached[i];
-    out += fmt::format(R"({}{{"kind":"{}","count":{},"cause":"{}"}})", i > 0 ? "," : "",
-                       trace::EventKindName(row.kind), row.count, row.cause);
-  }
+  out += UnattachedJson(chain.unattached);
   out += fmt::format("],\"hidden\":{}}}\n", chain.hidden);
   fmt::print("{}", out);
 }
@@ -336,6 +333,15 @@ void RunChain(const ChainCommand& options, const GlobalOptions& global) {
 }
 
 }  // namespace
+
+std::string UnattachedJson(const std::vector<evidence::Unattached>& unattached) {
+  std::string out;
+  for (const evidence::Unattached& row : unattached) {
+    out += fmt::format(R"({}{{"kind":"{}","count":{},"cause":"{}"}})", out.empty() ? "" : ",",
+                       trace::EventKindName(row.kind), row.count, row.cause);
+  }
+  return out;
+}
 
 void AddChainCommand(CLI::App& app, GlobalOptions& global) {
   auto options = std::make_shared<ChainCommand>();

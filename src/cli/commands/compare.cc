@@ -103,8 +103,7 @@ void AddCompareCommand(CLI::App& app, GlobalOptions& global) {
   command->add_option("A", options->before, "name of a run")->required();
   command->add_option("B", options->after, "name of a run")->required();
   command->add_option("--rank", options->rank, "only this global rank");
-  command->add_option("--top", options->top, "so many rows (50); 0 for all")
-      ->check(CLI::NonNegativeNumber);
+  AddTopOption(*command, options->top);
   command->callback([options, &global] { RunCompare(*options, global); });
 }
 

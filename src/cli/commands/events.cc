@@ -69,8 +69,7 @@ void AddEventsCommand(CLI::App& app, GlobalOptions& global) {
   command->add_option("--kind", options->filter.kind, "only this kind");
   command->add_flag("--all", options->filter.with_information,
                     "what is no fault too: versions, requests, training steps");
-  command->add_option("--top", options->top, "so many rows (200); 0 for all")
-      ->check(CLI::NonNegativeNumber);
+  AddTopOption(*command, options->top);
   command->callback([options, &global] { RunEvents(*options, global); });
 }
 

@@ -82,8 +82,7 @@ void AddRanksCommand(CLI::App& app, GlobalOptions& global) {
       "json");
   command->add_option("--run", options->run, "only this run");
   command->add_flag("--suspects", options->suspects, "suspects only");
-  command->add_option("--top", options->top, "so many rows (50); 0 for all")
-      ->check(CLI::NonNegativeNumber);
+  AddTopOption(*command, options->top);
   command->callback([options, &global] { RunRanks(*options, global); });
 }
 

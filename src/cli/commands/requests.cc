@@ -163,10 +163,6 @@ void AddRequestCommands(CLI::App& app, GlobalOptions& global) {
   const auto add_run = [&](CLI::App* command) {
     command->add_option("--run", options->run, "only this run");
   };
-  const auto add_top = [&](CLI::App* command) {
-    command->add_option("--top", options->top, "so many rows (100); 0 for all")
-        ->check(CLI::NonNegativeNumber);
-  };
 
   CLI::App* requests =
       app.add_subcommand("requests", "requests with their times and the steps that served them");
@@ -178,7 +174,7 @@ void AddRequestCommands(CLI::App& app, GlobalOptions& global) {
       "select(.certain_steps == 0)'");
   requests->add_option("REQUEST", options->request, "id of a request, or how it begins");
   add_run(requests);
-  add_top(requests);
+  AddTopOption(*requests, options->top);
   requests->callback([options, &global] { RunRequests(*options, global); });
 
   CLI::App* steps =
@@ -189,7 +185,7 @@ void AddRequestCommands(CLI::App& app, GlobalOptions& global) {
   steps->add_option("REQUEST", options->request, "only steps of this request");
   steps->add_option("--rank", options->rank, "only this global rank");
   add_run(steps);
-  add_top(steps);
+  AddTopOption(*steps, options->top);
   steps->callback([options, &global] { RunSteps(*options, global); });
 
   CLI::App* logs = app.add_subcommand("logs", "lines of logs that belong to a request or a step");
@@ -200,7 +196,7 @@ void AddRequestCommands(CLI::App& app, GlobalOptions& global) {
   logs->add_option("REQUEST", options->request, "id of a request, or how it begins");
   logs->add_option("--step", options->step, "number of a step, as `telltale steps` lists it");
   add_run(logs);
-  add_top(logs);
+  AddTopOption(*logs, options->top);
   logs->callback([options, &global] { RunLogs(*options, global); });
 
   CLI::App* clocks =

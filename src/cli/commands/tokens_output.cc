@@ -1,8 +1,7 @@
 #include "cli/commands/tokens_output.h"
 
-#include <map>
-
 #include "base/json_text.h"
+#include "cli/commands/chain.h"
 #include "cli/output.h"
 #include "tokens/symbol_summary.h"
 
@@ -15,9 +14,9 @@ using tokens::kNone;
 Cell Count(uint64_t count) { return Cell(static_cast<int64_t>(count)); }
 Cell OrNull(int64_t value) { return value < 0 ? Cell() : Cell(value); }
 
-// What hangs on no call, by kind and cause, as `telltale chain` tells it.
-std::string UnattachedJson(const CallTrees& trees) {
-  std::map<std::pair<tokens::EventKind, bool>, uint64_t> counts;
+// What hangs on no call lies below the event that has no track.
+evidence::UnattachedCounts CountUnattached(const CallTrees& trees) {
+  evidence::UnattachedCounts counts;
   for (size_t step = 0; step < trees.Steps(); ++step) {
     const size_t first = trees.first[step];
     for (size_t node = first; node < trees.first[step + 1]; ++node) {
@@ -26,13 +25,7 @@ std::string UnattachedJson(const CallTrees& trees) {
       ++counts[{trees.kind[node], trees.correlation[node] >= 0}];
     }
   }
-  std::string out;
-  for (const auto& [key, count] : counts) {
-    out += fmt::format(R"({}{{"kind":"{}","count":{},"cause":"{}"}})", out.empty() ? "" : ",",
-                       trace::EventKindName(key.first), count,
-                       key.second ? "no launch in the profile" : "no correlation id");
-  }
-  return out;
+  return counts;
 }
 
 void AppendNode(std::string& out, const CallTrees& trees, size_t step, size_t node) {
@@ -69,7 +62,8 @@ void PrintTreesJson(const CallTrees& trees) {
       out.clear();
     }
   }
-  fmt::print("{}],\"unattached\":[{}]}}\n", out, UnattachedJson(trees));
+  fmt::print("{}],\"unattached\":[{}]}}\n", out,
+             UnattachedJson(evidence::UnattachedOf(CountUnattached(trees))));
 }
 
 void AddRows(Table& table, const CallTrees& trees, size_t step) {

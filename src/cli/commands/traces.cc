@@ -190,8 +190,7 @@ void AddTraceCommands(CLI::App& app, GlobalOptions& global) {
         "\nTimes are sums of durations, as Nsight Systems sums them; `overlap` counts each moment "
         "once.\n\nExamples:\n  telltale kernels\n  telltale --format csv kernels --rank 0 --top 0");
     AddFilters(*command, *options);
-    command->add_option("--top", options->top, "so many rows (50); 0 for all")
-        ->check(CLI::NonNegativeNumber);
+    AddTopOption(*command, options->top);
     command->add_flag("--memory", options->memory, "copies and memsets too");
     command->callback([options, &global] { RunKernels(*options, global); });
   }
@@ -205,8 +204,7 @@ void AddTraceCommands(CLI::App& app, GlobalOptions& global) {
         "gpu_ns         while GPU work ran that was launched within it; each moment once\n"
         "\nExamples:\n  telltale ops\n  telltale ops --rank 0 --python --top 20");
     AddFilters(*command, *options);
-    command->add_option("--top", options->top, "so many rows (50); 0 for all")
-        ->check(CLI::NonNegativeNumber);
+    AddTopOption(*command, options->top);
     command->add_flag("--python", options->python, "Python functions too");
     command->callback([options, &global] { RunOps(*options, global); });
   }
@@ -227,8 +225,7 @@ void AddTraceCommands(CLI::App& app, GlobalOptions& global) {
     command->add_option("--min-us", options->min_us, "only gaps of at least so long (10)")
         ->check(CLI::Range(0.0, 1e12));
     command->add_flag("--each", options->each, "each gap, the longest first");
-    command->add_option("--top", options->top, "so many rows (50); 0 for all")
-        ->check(CLI::NonNegativeNumber);
+    AddTopOption(*command, options->top);
     command->callback([options, &global] { RunGaps(*options, global); });
   }
   {
