@@ -47,8 +47,8 @@ void PrintReference(const std::string& store_path, const std::string& name, int 
   const std::unique_ptr<Store> store = ValueOf(Store::Open(store_path, {}));
   const std::unique_ptr<Connection> connection = ValueOf(store->Connect());
   const std::array<std::array<const char*, 2>, 2> questions = {
-      {{"grouped_sum", "sum(exec_time_us)"},
-       {"grouped_quantiles", "quantile_disc(exec_time_us, [0.25, 0.5, 0.75])[1]"}}};
+      {{"grouped_sum", "sum(record.exec_time_us)"},
+       {"grouped_quantiles", "quantile_disc(record.exec_time_us, [0.25, 0.5, 0.75])[1]"}}};
   for (const auto& [what, aggregate] : questions) {
     std::vector<double> times;
     for (int i = 0; i <= runs; ++i) {

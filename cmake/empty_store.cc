@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "store/block_bytes.h"
+#include "store/schema_version.h"
 
 namespace {
 
@@ -46,9 +47,10 @@ void MakeStore(const std::string& path, const std::string& version,
   duckdb_connection connection = nullptr;
   char* error = nullptr;
   bool is_set = duckdb_create_config(&config) != DuckDBError;
-  constexpr std::array<std::array<const char*, 2>, 4> kSettings = {
+  constexpr std::array<std::array<const char*, 2>, 5> kSettings = {
       {{"threads", "1"},
        {"default_block_size", telltale::kBlockBytes},
+       {"storage_compatibility_version", "v1.2.0"},
        {"autoinstall_known_extensions", "false"},
        {"autoload_known_extensions", "false"}}};
   for (const auto& [name, value] : kSettings) {
@@ -62,7 +64,7 @@ void MakeStore(const std::string& path, const std::string& version,
       "CREATE TABLE telltale_store (schema_version INTEGER, created_by VARCHAR, "
       "created_at TIMESTAMP)");
   for (const std::string& schema : schemas) Run(connection, ContentOf(schema));
-  Run(connection, "INSERT INTO telltale_store VALUES (" + std::to_string(schemas.size()) +
+  Run(connection, "INSERT INTO telltale_store VALUES (" + std::to_string(telltale::kSchemaVersion) +
                       ", 'telltale " + version + "', NULL)");
   Run(connection, "CHECKPOINT");
   duckdb_disconnect(&connection);

@@ -346,7 +346,7 @@ TEST_F(CollectivesQueries, CellsAreExact) {
   EXPECT_EQ(from_cells,
             prepared.Rows(
                 "SELECT c.run, " + described +
-                ", r.exec_time_us, count(*) FROM operation_record r "
+                ", r.record.exec_time_us, count(*) FROM operation_record r "
                 "JOIN selected_series c ON c.series = r.block >> 16 GROUP BY ALL ORDER BY ALL"));
   EXPECT_EQ(prepared.Rows("SELECT cell, operations, exec_time_us_sum, exec_time_us_min, "
                           "exec_time_us_max FROM operation_cell ORDER BY cell"),

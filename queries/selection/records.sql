@@ -30,18 +30,18 @@ FROM (SELECT series, message_bytes, try_cast(min(dump_timestamp_us) AS BIGINT) A
 JOIN selected_series s ON s.series = r.series;
 
 CREATE TEMP VIEW selected_record AS
-SELECT s.series, (r.sequence_key + b.sequence_offset)::UBIGINT AS sequence,
-       (r.timestamp_key + b.timestamp_offset_us)::UBIGINT AS dump_timestamp_us,
-       (r.line_key + b.line_offset)::UBIGINT AS line, s.message_bytes,
-       r.exec_time_us::UBIGINT AS exec_time_us, s.traffic_bytes, s.bus_factor,
-       r.exec_time_us AS rate_time_us,
-       CASE WHEN r.exec_time_us = 0 THEN 0
-            ELSE round(s.written_traffic_bytes / 1e9::DOUBLE / (r.exec_time_us / 1e6::DOUBLE) * s.bus_factor, 6)
+SELECT s.series, (r.record.sequence_key + b.sequence_offset)::UBIGINT AS sequence,
+       (r.record.timestamp_key + b.timestamp_offset_us)::UBIGINT AS dump_timestamp_us,
+       (r.record.line_key + b.line_offset)::UBIGINT AS line, s.message_bytes,
+       r.record.exec_time_us::UBIGINT AS exec_time_us, s.traffic_bytes, s.bus_factor,
+       r.record.exec_time_us AS rate_time_us,
+       CASE WHEN r.record.exec_time_us = 0 THEN 0
+            ELSE round(s.written_traffic_bytes / 1e9::DOUBLE / (r.record.exec_time_us / 1e6::DOUBLE) * s.bus_factor, 6)
             END AS busbw_gbs
 FROM operation_record r
 JOIN operation_block b ON b.block = r.block
 JOIN selected_series s ON s.series = b.series
-WHERE is_selected_time(r.timestamp_key + b.timestamp_offset_us)
+WHERE is_selected_time(r.record.timestamp_key + b.timestamp_offset_us)
 UNION ALL
 SELECT series, sequence, dump_timestamp_us, line, message_bytes, exec_time_us, traffic_bytes, bus_factor,
        rate_time_us, busbw_gbs

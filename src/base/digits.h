@@ -16,23 +16,29 @@ inline uint64_t LoadEight(const char* text) {
   return bytes;
 }
 
+// The top bit of every byte that is no digit. Bytes behind the first such byte may be marked
+// wrongly: the carry out of a byte starts at one that is itself above 9.
+inline uint64_t MarkNonDigits(uint64_t bytes) {
+  const uint64_t value = bytes ^ 0x3030303030303030u;
+  return (value | (value + 0x7676767676767676u)) & 0x8080808080808080u;
+}
+
 // How many of the eight bytes are digits, from the first on.
 inline int LeadingDigits(uint64_t bytes) {
-  const uint64_t value = bytes ^ 0x3030303030303030u;
-  // The top bit of a byte is set where the byte is above 9.
-  const uint64_t above = (value | (value + 0x7676767676767676u)) & 0x8080808080808080u;
-  // A carry out of a byte starts at a byte that is itself above 9, so the lowest mark is exact.
-  return above == 0 ? 8 : std::countr_zero(above) / 8;
+  const uint64_t marks = MarkNonDigits(bytes);
+  return marks == 0 ? 8 : std::countr_zero(marks) / 8;
+}
+
+// The number that eight digits make whose values are given.
+inline uint64_t EightValues(uint64_t values) {
+  values = values * 10 + (values >> 8);
+  return (((values & 0x000000ff000000ffu) * 0x000f424000000064u) +
+          (((values >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u)) >>
+         32;
 }
 
 // The value of eight digits.
-inline uint64_t EightDigits(uint64_t bytes) {
-  uint64_t value = bytes & 0x0f0f0f0f0f0f0f0fu;
-  value = value * 10 + (value >> 8);
-  return (((value & 0x000000ff000000ffu) * 0x000f424000000064u) +
-          (((value >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u)) >>
-         32;
-}
+inline uint64_t EightDigits(uint64_t bytes) { return EightValues(bytes & 0x0f0f0f0f0f0f0f0fu); }
 
 // The value of the first `count` (1 to 7) digits of eight bytes.
 inline uint64_t FewDigits(uint64_t bytes, int count) {

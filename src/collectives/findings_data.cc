@@ -237,7 +237,7 @@ class Loader {
     SeriesData* series = nullptr;
     return ScanColumns(
         *connection,
-        fmt::format("SELECT block, exec_time_us, sequence_key FROM operation_record "
+        fmt::format("SELECT block, record.exec_time_us, record.sequence_key FROM operation_record "
                     "WHERE block >= {} AND block < {}",
                     first_block, end_block),
         [&](std::span<const void* const> columns, size_t rows) {

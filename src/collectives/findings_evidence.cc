@@ -14,9 +14,11 @@ uint64_t Unsigned(const Cell& cell) {
 // The range of blocks lets DuckDB skip all row groups but one or two.
 constexpr const char* kSql = R"(
 SELECT f.path, record.line::BIGINT, record.dump_us::BIGINT, record.exec_time_us::BIGINT FROM (
-  SELECT r.line_key + b.line_offset AS line, r.timestamp_key + b.timestamp_offset_us AS dump_us, r.exec_time_us
+  SELECT r.record.line_key + b.line_offset AS line, r.record.timestamp_key + b.timestamp_offset_us AS dump_us,
+         r.record.exec_time_us
   FROM operation_record r JOIN operation_block b ON b.block = r.block
-  WHERE r.block BETWEEN {0} AND {1} AND b.block BETWEEN {0} AND {1} AND r.sequence_key + b.sequence_offset = {3}
+  WHERE r.block BETWEEN {0} AND {1} AND b.block BETWEEN {0} AND {1}
+    AND r.record.sequence_key + b.sequence_offset = {3}
   UNION ALL
   SELECT line, least(dump_timestamp_us, 9223372036854775), exec_time_us FROM operation_record_irregular
   WHERE series = {2} AND sequence = {3}) record,

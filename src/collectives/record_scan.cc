@@ -129,11 +129,11 @@ Status ScanRecords(Store& store, const ChosenSeries& chosen, RecordFields fields
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store.Connect());
   const std::string where = RangeCondition(chosen, "block", kSeriesShift);
   std::vector<VisitedColumn> visited = {{"block", ColumnType::kInt64},
-                                        {"exec_time_us", ColumnType::kUInt32}};
+                                        {"record.exec_time_us", ColumnType::kUInt32}};
   const size_t sequence_column = visited.size();
-  if (fields.sequence) visited.push_back({"sequence_key", ColumnType::kUInt32});
+  if (fields.sequence) visited.push_back({"record.sequence_key", ColumnType::kUInt32});
   const size_t timestamp_column = visited.size();
-  if (fields.timestamp) visited.push_back({"timestamp_key", ColumnType::kUInt32});
+  if (fields.timestamp) visited.push_back({"record.timestamp_key", ColumnType::kUInt32});
   return VisitColumns(
       *connection, "operation_record", where, visited,
       [&](size_t worker, std::span<const void* const> columns, size_t rows) {

@@ -12,6 +12,7 @@ namespace telltale {
 struct BulkInsert::State {
   Connection* connection = nullptr;
   std::string table;
+  std::string selected;
   std::string function_name;
   std::vector<ColumnType> columns;
   unsigned threads = 1;
@@ -33,11 +34,13 @@ BulkInsert::BulkInsert(std::unique_ptr<State> state) : state_(std::move(state)) 
 BulkInsert::~BulkInsert() = default;
 
 Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, std::string table,
-                                                       std::span<const ColumnType> columns) {
+                                                       std::span<const ColumnType> columns,
+                                                       std::string selected) {
   static std::atomic<uint64_t> next_function{0};
   auto state = std::make_unique<State>();
   state->connection = &connection;
   state->table = std::move(table);
+  state->selected = std::move(selected);
   state->function_name = fmt::format("telltale_rows_{}", next_function++);
   state->columns.assign(columns.begin(), columns.end());
 
@@ -90,10 +93,12 @@ Result<std::unique_ptr<BulkInsert>> BulkInsert::Create(Connection& connection, s
   return std::unique_ptr<BulkInsert>(new BulkInsert(std::move(state)));
 }
 
+size_t BulkInsert::VectorRows() { return duckdb_vector_size(); }
+
 Status BulkInsert::Run(unsigned threads) {
   state_->threads = threads;
-  return state_->connection->Run(
-      fmt::format("INSERT INTO {} SELECT * FROM {}()", state_->table, state_->function_name));
+  return state_->connection->Run(fmt::format("INSERT INTO {} SELECT {} FROM {}()", state_->table,
+                                             state_->selected, state_->function_name));
 }
 
 Status BulkInsert::Insert(const Fill& fill) {

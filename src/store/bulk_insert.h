@@ -27,10 +27,14 @@ class BulkInsert {
   // how many. 0 ends the insert.
   using Fill = std::function<size_t(std::span<void* const> columns, size_t capacity)>;
 
-  // `connection` must outlive it.
+  // `connection` must outlive it. `selected` makes the table's columns from those that are put,
+  // which it calls c0, c1 …
   static Result<std::unique_ptr<BulkInsert>> Create(Connection& connection, std::string table,
-                                                    std::span<const ColumnType> columns);
+                                                    std::span<const ColumnType> columns,
+                                                    std::string selected = "*");
   ~BulkInsert();
+  // How many rows DuckDB keeps together; rows beyond a multiple of it cost more.
+  static size_t VectorRows();
   Status Insert(const Fill& fill);
   // Inserts `count` rows; put(i, columns, at) writes row i of the caller's to row `at` of the
   // columns. With `threads` above 1 it is called on as many threads as DuckDB has, at most those,

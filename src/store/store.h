@@ -8,10 +8,9 @@
 #include <string>
 
 #include "store/database.h"
+#include "store/schema_version.h"
 
 namespace telltale {
-
-constexpr int kSchemaVersion = 6;
 
 struct StoreOptions {
   Access access = Access::kReadOnly;

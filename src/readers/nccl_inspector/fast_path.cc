@@ -5,181 +5,248 @@
 
 #include "base/digits.h"
 #include "readers/nccl_inspector/bandwidth.h"
-#include "readers/nccl_inspector/stock_line.h"
 
 namespace telltale::nccl_inspector {
 namespace {
 
 // More templates than this are not worth remembering: no process has so many communicators.
 constexpr size_t kMaxTemplates = 512;
+// Some 3 KB each, and more only in what was made of many processes' files.
+constexpr uint32_t kMaxRanks = 16384;
+// With these and the numbers between them a line stays below kLongestLine.
+constexpr size_t kMaxTemplateBytes = 1024;
+constexpr size_t kMaxOperationBytes = 512;
+constexpr uint64_t kMaxTimestampUs = std::numeric_limits<int64_t>::max() / 1000;
 constexpr double kLargestExactMicro = 4503599627370496.0;  // 2^52
 
-bool StartsWith(const char* at, const char* end, const std::string& bytes) {
-  return static_cast<size_t>(end - at) >= bytes.size() &&
-         std::memcmp(at, bytes.data(), bytes.size()) == 0;
-}
-
-template <size_t N>
-bool TakeLiteral(const char*& at, const char (&literal)[N]) {
-  if (std::memcmp(at, literal, N - 1) != 0) return false;
-  at += N - 1;
-  return true;
-}
-
-// Whether the view would give `millionths` back for this bandwidth.
+// Whether the view would give `millionths` (below 1e15) back for this bandwidth, which is not
+// negative: whether they are its nearest integer.
 bool Follows(double bandwidth, uint64_t millionths) {
   const double micro = bandwidth * 1e6;
-  return micro >= 0 && micro < kLargestExactMicro && NearestInteger(micro) == millionths;
+  // If the exact difference is a half or more, so is the rounded one.
+  const double difference = micro - static_cast<double>(static_cast<int64_t>(millionths));
+  if (difference > -0.5 && difference < 0.5) [[likely]]
+    return true;
+  return micro < kLargestExactMicro && NearestInteger(micro) == millionths;
+}
+
+bool TakeLiteral(const char*& at, std::string_view literal) {
+  if (std::memcmp(at, literal.data(), literal.size()) != 0) return false;
+  at += literal.size();
+  return true;
 }
 
 }  // namespace
 
-const FastPath::Template* FastPath::FindTemplate(const char* begin) {
+const char* FastPath::TryNearEnd(const char* begin, const char* end, uint64_t line_number,
+                                 MarkerContext& marker) {
+  const auto size = static_cast<size_t>(end - begin);
+  std::memcpy(end_of_window_.data(), begin, size);
+  // No known line has a byte of 0, so that none reaches beyond the end.
+  std::memset(end_of_window_.data() + size, 0, kLongestLine);
+  const char* behind = TryWithRoom(end_of_window_.data(), line_number, marker);
+  return behind == nullptr ? nullptr : begin + (behind - end_of_window_.data());
+}
+
+// Where it is not that of the line before.
+[[gnu::noinline]] const FastPath::Template* FastPath::FindTemplate(const char* begin) {
   const auto is = [&](const Template& candidate) {
-    return std::memcmp(begin, candidate.head.data(), candidate.head.size()) == 0;
+    return ExpectedText::IsNone(candidate.head.DifferenceTo(begin));
   };
-  const Template& last = templates_[last_template_];
-  if (is(last)) return &last;
-  const Template& next = templates_[last.next];
-  if (is(next)) {
+  Template& last = templates_[last_template_];
+  if (is(templates_[last.next])) {
     last_template_ = last.next;
-    return &next;
+    return &templates_[last.next];
   }
   for (uint32_t i = 0; i < templates_.size(); ++i) {
     if (!is(templates_[i])) continue;
-    templates_[last_template_].next = i;
+    last.next = i;
     last_template_ = i;
     return &templates_[i];
   }
   return nullptr;
 }
 
-const char* FastPath::TryLine(const char* begin, const char* end, uint64_t line_number,
-                              MarkerContext& marker) {
-  // A head is at most this long; near the end of a window the general path takes over.
-  constexpr ptrdiff_t kLongestStockLine = 2048;
-  if (end - begin < kLongestStockLine || line_number > std::numeric_limits<uint32_t>::max()) {
-    return nullptr;
-  }
-  if (begin[1] == '"' && begin[2] == 'h') {
-    if (templates_.empty()) return nullptr;
-    const Template* match = FindTemplate(begin);
-    if (match == nullptr) return nullptr;
-    const char* at = begin + match->head.size();
-    uint64_t dump_timestamp_us = 0;
-    if (!ReadInteger(at, dump_timestamp_us) ||
-        dump_timestamp_us > std::numeric_limits<int64_t>::max() / 1000) {
-      return nullptr;
+inline bool FastPath::ReadTimestamp(const char*& at, uint64_t& timestamp_us) {
+  const uint64_t front = LoadEight(at);
+  const uint64_t back = LoadEight(at + 8);
+  if (front == time_front_text_ && MarkNonDigits(back) == 0) [[likely]] {
+    // A seventeenth digit would be no tail.
+    timestamp_us = time_front_ * 100000000 + EightDigits(back);
+    at += 16;
+  } else {
+    const char* const start = at;
+    if (!ReadInteger(at, timestamp_us)) return false;
+    if (at - start == 16) {
+      time_front_text_ = front;
+      time_front_ = timestamp_us / 100000000;
     }
-    if (std::memcmp(at, match->tail.data(), match->tail.size()) != 0) return nullptr;
-    at += match->tail.size();
-    const char* behind = TryPerf(at, end, rank_shapes_[match->rank_shapes], line_number,
-                                 static_cast<int64_t>(dump_timestamp_us));
-    if (behind != nullptr) marker.SawOwnHeader();
-    return behind;
   }
-  if (begin[0] != '{' || begin[1] != '"') return nullptr;
-  const bool is_p2p = begin[2] == 'p';
-  const auto known = shapes_of_rank_.find(marker.communicator_rank());
-  if (known == shapes_of_rank_.end() || !marker.dump_timestamp_us() ||
-      *marker.dump_timestamp_us() > std::numeric_limits<int64_t>::max() / 1000) {
-    return nullptr;
-  }
-  const PayloadKind kind = is_p2p ? PayloadKind::kP2p : PayloadKind::kCollective;
-  MarkerContext taken = marker;
-  if (!taken.Take(kind)) return nullptr;
-  const char* behind = TryPerf(begin + 1, end, rank_shapes_[known->second], line_number,
-                               static_cast<int64_t>(*marker.dump_timestamp_us()));
-  if (behind != nullptr) marker = taken;
-  return behind;
+  return timestamp_us <= kMaxTimestampUs;
 }
 
-FastPath::Shape* FastPath::FindShape(RankShapes& shapes, const std::string& name_part,
-                                     uint64_t message_bytes, uint64_t peer, const char* timing,
-                                     const char* end) {
-  const auto [first, last] = shapes.by_size.equal_range(message_bytes);
-  for (auto i = first; i != last; ++i) {
-    Shape& shape = shapes.shapes[i->second];
-    if (shape.peer == peer && shape.name_part == name_part &&
-        StartsWith(timing, end, shape.timing_part)) {
-      return &shape;
+// What is known of the rank to whose marker a headerless line belongs.
+inline FastPath::RankShapes* FastPath::RankOfMarker(const MarkerContext& marker,
+                                                    PayloadKind kind) const {
+  const uint32_t rank = marker.communicator_rank();
+  if (rank >= ranks_.size() || !marker.dump_timestamp_us() ||
+      *marker.dump_timestamp_us() > kMaxTimestampUs || !marker.CanTake(kind)) {
+    return nullptr;
+  }
+  return ranks_[rank].get();
+}
+
+[[gnu::always_inline]] inline const char* FastPath::Match(const char* at,
+                                                          ExpectedText::Difference difference,
+                                                          const Operation& operation, Shape& shape,
+                                                          Numbers& numbers) {
+  // Whether all texts are right is asked once, at the end: behind a wrong one there is hardly ever
+  // a number.
+  const auto take = [&](const ExpectedText& text) {
+    difference |= text.DifferenceTo(at);
+    at += text.size();
+  };
+  take(operation.name_part);
+  if (!ReadGuessedInteger(at, shape.sequence_digits, numbers.sequence)) return nullptr;
+  take(shape.size_part);
+  if (!ReadGuessedInteger(at, shape.time_digits, numbers.exec_time_us)) return nullptr;
+  take(operation.timing_part);
+  if (!ReadGuessedMillionths(at, shape.algobw_digits, numbers.algobw)) return nullptr;
+  take(operation.bus_part);
+  if (!ReadGuessedMillionths(at, shape.busbw_digits, numbers.busbw)) return nullptr;
+  if (!ExpectedText::IsNone(difference) || !TakeLiteral(at, "}}\n")) return nullptr;
+  return at;
+}
+
+// The only shape that can match.
+[[gnu::noinline]] FastPath::Shape* FastPath::FindShape(const char* at, RankShapes& rank) {
+  const auto is = [](const ExpectedText& expected, const char* text) {
+    return ExpectedText::IsNone(expected.DifferenceTo(text));
+  };
+  const char* const name_part = at;
+  size_t i = 0;
+  while (i < rank.operations.size() && !is(rank.operations[i].name_part, at)) ++i;
+  if (i == rank.operations.size()) return nullptr;
+  at += rank.operations[i].name_part.size();
+  uint64_t number = 0;
+  uint64_t peer = 0;
+  uint64_t message_bytes = 0;
+  if (!ReadInteger(at, number)) return nullptr;
+  const char* const size_part = at;
+  if (TakeLiteral(at, R"(,"p2p_peer":)")) {
+    if (!ReadInteger(at, peer) || !TakeLiteral(at, R"(,"p2p_msg_size_bytes":)")) return nullptr;
+  } else if (!TakeLiteral(at, R"(,"coll_msg_size_bytes":)")) {
+    return nullptr;
+  }
+  if (!ReadInteger(at, message_bytes)) return nullptr;
+  const auto [first, last] = rank.by_size.equal_range(message_bytes);
+  for (auto entry = first; entry != last; ++entry) {
+    Shape& shape = rank.shapes[entry->second];
+    const Operation& operation = rank.operations[shape.operation];
+    if (shape.peer != peer || !is(operation.name_part, name_part) ||
+        !is(shape.size_part, size_part)) {
+      continue;
     }
+    const char* timing_part = size_part + shape.size_part.size();
+    if (ReadInteger(timing_part, number) && is(operation.timing_part, timing_part)) return &shape;
   }
   return nullptr;
 }
 
-const char* FastPath::TryPerf(const char* at, const char* end, RankShapes& shapes,
-                              uint64_t line_number, int64_t dump_timestamp_us) {
-  if (shapes.shapes.empty()) return nullptr;
-  Shape* shape = &shapes.shapes[shapes.predicted];
-  if (!StartsWith(at, end, shape->name_part)) {
-    shape = nullptr;
-    for (Shape& candidate : shapes.shapes) {
-      if (!StartsWith(at, end, candidate.name_part)) continue;
-      shape = &candidate;
-      break;
-    }
-    if (shape == nullptr) return nullptr;
+// `difference` is what was found in front of `at`.
+[[gnu::always_inline]] inline const char* FastPath::TryPerf(const char* at,
+                                                            ExpectedText::Difference difference,
+                                                            RankShapes& rank, uint64_t line_number,
+                                                            uint64_t dump_timestamp_us) {
+  if (rank.shapes.empty()) return nullptr;
+  uint32_t& guess = rank.Next();
+  Shape* shape = &rank.shapes[guess];
+  Numbers numbers;
+  const char* behind = nullptr;
+  while ((behind = Match(at, difference, rank.operations[shape->operation], *shape, numbers)) ==
+         nullptr) {
+    const Shape* const wrong = shape;
+    shape = FindShape(at, rank);
+    if (shape == nullptr || shape == wrong) return nullptr;
+    guess = static_cast<uint32_t>(shape - rank.shapes.data());
   }
-  at += shape->name_part.size();
-
-  uint64_t sequence = 0;
-  uint64_t peer = 0;
-  uint64_t message_bytes = 0;
-  uint64_t exec_time_us = 0;
-  if (!ReadInteger(at, sequence)) return nullptr;
-  if (shape->is_p2p) {
-    if (!TakeLiteral(at, R"(,"p2p_peer":)") || !ReadInteger(at, peer) ||
-        !TakeLiteral(at, R"(,"p2p_msg_size_bytes":)") || !ReadInteger(at, message_bytes) ||
-        !TakeLiteral(at, R"(,"p2p_exec_time_us":)")) {
-      return nullptr;
-    }
-  } else if (!TakeLiteral(at, R"(,"coll_msg_size_bytes":)") || !ReadInteger(at, message_bytes) ||
-             !TakeLiteral(at, R"(,"coll_exec_time_us":)")) {
-    return nullptr;
-  }
-  if (!ReadInteger(at, exec_time_us)) return nullptr;
   constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
-  if (sequence > kMax32 || exec_time_us > kMax32) return nullptr;
+  if ((numbers.sequence | numbers.exec_time_us) > kMax32) return nullptr;
+  const double bandwidth = AlgorithmBandwidth(shape->traffic_gb, numbers.exec_time_us);
+  const double bus = numbers.exec_time_us == 0 ? 0 : bandwidth * shape->bus_factor;
+  if (!Follows(bandwidth, numbers.algobw) || !Follows(bus, numbers.busbw)) return nullptr;
 
-  if (shape->message_bytes != message_bytes || shape->peer != peer ||
-      !StartsWith(at, end, shape->timing_part)) {
-    shape = FindShape(shapes, shape->name_part, message_bytes, peer, at, end);
-    if (shape == nullptr) return nullptr;
-  }
-  at += shape->timing_part.size();
-
-  uint64_t algobw = 0;
-  uint64_t busbw = 0;
-  if (!ReadMillionths(at, algobw)) return nullptr;
-  if (shape->is_p2p ? !TakeLiteral(at, R"(,"p2p_busbw_gbs":)")
-                    : !TakeLiteral(at, R"(,"coll_busbw_gbs":)")) {
-    return nullptr;
-  }
-  if (!ReadMillionths(at, busbw) || !TakeLiteral(at, "}}\n")) return nullptr;
-
-  const double bandwidth = AlgorithmBandwidth(shape->traffic_gb, exec_time_us);
-  const double bus = exec_time_us == 0 ? 0 : bandwidth * shape->bus_factor;
-  if (!Follows(bandwidth, algobw) || !Follows(bus, busbw)) return nullptr;
-
-  const auto index = static_cast<uint32_t>(shape - shapes.shapes.data());
-  shapes.shapes[shapes.previous].next = index;
-  shapes.previous = index;
-  shapes.predicted = shape->next;
+  rank.Saw(guess);
   Record record;
-  record.sequence = static_cast<uint32_t>(sequence);
-  record.exec_time_us = static_cast<uint32_t>(exec_time_us);
+  record.sequence = static_cast<uint32_t>(numbers.sequence);
+  record.exec_time_us = static_cast<uint32_t>(numbers.exec_time_us);
   record.line = static_cast<uint32_t>(line_number);
-  record.dump_timestamp_us = dump_timestamp_us;
+  record.dump_timestamp_us = static_cast<int64_t>(dump_timestamp_us);
   builder_.AddRecord(shape->series, record);
-  return at;
+  return behind;
 }
 
-uint32_t FastPath::ShapesOfRank(uint32_t communicator_rank) {
-  const auto [place, added] =
-      shapes_of_rank_.try_emplace(communicator_rank, static_cast<uint32_t>(rank_shapes_.size()));
-  if (added) rank_shapes_.emplace_back();
-  return place->second;
+const char* FastPath::TryWithRoom(const char* begin, uint64_t line_number, MarkerContext& marker) {
+  if (line_number > std::numeric_limits<uint32_t>::max()) return nullptr;
+  const bool has_header = begin[2] == 'h';
+  const PayloadKind kind = begin[2] == 'p' ? PayloadKind::kP2p : PayloadKind::kCollective;
+  const char* at = begin;
+  RankShapes* rank = nullptr;
+  uint64_t dump_timestamp_us = 0;
+  ExpectedText::Difference difference = {0, 0};
+  if (has_header) {
+    if (templates_.empty()) return nullptr;
+    const Template* match = &templates_[last_template_];
+    if (!ExpectedText::IsNone(match->head.DifferenceTo(at))) {
+      match = FindTemplate(at);
+      if (match == nullptr) return nullptr;
+    }
+    at += match->head.size();
+    if (!ReadTimestamp(at, dump_timestamp_us)) return nullptr;
+    difference = match->tail.DifferenceTo(at);
+    at += match->tail.size();
+    rank = match->rank;
+  } else {
+    rank = begin[0] == '{' ? RankOfMarker(marker, kind) : nullptr;
+    if (rank == nullptr) return nullptr;
+    dump_timestamp_us = *marker.dump_timestamp_us();
+    ++at;
+  }
+  const char* behind = TryPerf(at, difference, *rank, line_number, dump_timestamp_us);
+  if (behind == nullptr) return nullptr;
+  if (has_header) {
+    marker.SawOwnHeader();
+  } else {
+    marker.Take(kind);
+  }
+  return behind;
+}
+
+FastPath::RankShapes& FastPath::ShapesOfRank(uint32_t communicator_rank) {
+  if (communicator_rank >= ranks_.size()) ranks_.resize(communicator_rank + 1);
+  std::unique_ptr<RankShapes>& rank = ranks_[communicator_rank];
+  if (rank == nullptr) rank = std::make_unique<RankShapes>();
+  return *rank;
+}
+
+void FastPath::LearnTemplate(const StockLine& stock, RankShapes& rank) {
+  if (stock.head.size() + stock.tail.size() >= kMaxTemplateBytes) return;
+  for (const Template& known : templates_) {
+    if (known.head.Is(stock.head) && known.tail.Is(stock.tail)) return;
+  }
+  if (templates_.size() >= kMaxTemplates) return;
+  templates_.push_back({ExpectedText(stock.head), ExpectedText(stock.tail), &rank,
+                        static_cast<uint32_t>(templates_.size())});
+}
+
+uint32_t FastPath::LearnOperation(const StockLine& stock, RankShapes& rank) {
+  for (uint32_t i = 0; i < rank.operations.size(); ++i) {
+    const Operation& known = rank.operations[i];
+    if (known.name_part.Is(stock.name_part) && known.timing_part.Is(stock.timing_part)) return i;
+  }
+  rank.operations.push_back({ExpectedText(stock.name_part), ExpectedText(stock.timing_part),
+                             ExpectedText(stock.bus_part)});
+  return static_cast<uint32_t>(rank.operations.size() - 1);
 }
 
 void FastPath::Learn(std::string_view line, const LineOutcome& outcome) {
@@ -188,35 +255,26 @@ void FastPath::Learn(std::string_view line, const LineOutcome& outcome) {
   if (!stock) return;
   const Series& series = builder_.data().series[outcome.series];
   if (!series.key.message_bytes) return;
+  // With a negative number of ranks there are bandwidths that no view gives back.
+  if (!(series.traffic_bytes >= 0 && series.bus_factor >= 0)) return;
+  if (outcome.communicator_rank >= kMaxRanks) return;
 
-  const uint32_t rank_shapes = ShapesOfRank(outcome.communicator_rank);
-  if (stock->has_header && stock->head.size() + stock->tail.size() < 1024) {
-    bool known = false;
-    for (const Template& candidate : templates_) {
-      known = known || (candidate.head == stock->head && candidate.tail == stock->tail);
-    }
-    if (!known && templates_.size() < kMaxTemplates) {
-      templates_.push_back({std::string(stock->head), std::string(stock->tail), rank_shapes,
-                            static_cast<uint32_t>(templates_.size())});
-    }
-  }
-  if (stock->name_part.size() + stock->timing_part.size() > 512) return;
-  RankShapes& shapes = rank_shapes_[rank_shapes];
+  RankShapes& rank = ShapesOfRank(outcome.communicator_rank);
+  if (stock->has_header) LearnTemplate(*stock, rank);
+  if (stock->name_part.size() + stock->timing_part.size() > kMaxOperationBytes) return;
   Shape shape;
-  shape.name_part = stock->name_part;
-  shape.timing_part = stock->timing_part;
-  shape.is_p2p = stock->is_p2p;
+  shape.operation = LearnOperation(*stock, rank);
+  shape.series = outcome.series;
+  for (const Shape& known : rank.shapes) {
+    if (known.series == shape.series && known.operation == shape.operation) return;
+  }
+  shape.size_part = ExpectedText(stock->size_part);
   shape.message_bytes = *series.key.message_bytes;
   shape.peer = series.key.peer ? static_cast<uint64_t>(*series.key.peer) : 0;
-  shape.series = outcome.series;
-  shape.next = static_cast<uint32_t>(shapes.shapes.size());
   shape.traffic_gb = series.traffic_bytes / 1e9;
   shape.bus_factor = series.bus_factor;
-  for (const Shape& candidate : shapes.shapes) {
-    if (candidate.series == shape.series && candidate.name_part == shape.name_part) return;
-  }
-  shapes.by_size.emplace(shape.message_bytes, static_cast<uint32_t>(shapes.shapes.size()));
-  shapes.shapes.push_back(std::move(shape));
+  rank.by_size.emplace(shape.message_bytes, static_cast<uint32_t>(rank.shapes.size()));
+  rank.shapes.push_back(std::move(shape));
 }
 
 }  // namespace telltale::nccl_inspector

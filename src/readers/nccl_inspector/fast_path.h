@@ -2,19 +2,26 @@
 
 // The fast path for operation lines of the stock form (stock_line.h). It knows only bytes whose
 // meaning the general path has decided: the head and tail of a line (header and metadata around the
-// time) lead to a communicator rank, the name and timing parts with size and peer to a series. What
-// remains is six numbers in fixed places. Any other byte anywhere, and the line goes to the general
-// path.
+// time) lead to a communicator rank, the parts with operation, size and timing source to a series.
+// What remains is five numbers in fixed places. Any other byte anywhere, and the line goes to the
+// general path.
+//
+// Which bytes come next and how many digits a number has is guessed from the lines before. With
+// right guesses nothing that is read decides where to read on, and the processor begins with the
+// next line before it is through with this one.
 
+#include <array>
 #include <cstdint>
-#include <deque>
-#include <string>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/expected_text.h"
+#include "base/guessed_digits.h"
 #include "readers/nccl_inspector/line_parser.h"
 #include "readers/nccl_inspector/source_builder.h"
+#include "readers/nccl_inspector/stock_line.h"
 
 namespace telltale::nccl_inspector {
 
@@ -22,50 +29,82 @@ class FastPath {
  public:
   explicit FastPath(SourceBuilder& builder) : builder_(builder) {}
 
-  // Reads the line at `begin` if it is known; returns the byte behind its '\n', or nullptr. At
-  // least LineWindow::kPadding bytes behind `end` are readable.
+  // Reads the line at `begin` if it is known; returns the byte behind its '\n', or nullptr.
   const char* TryLine(const char* begin, const char* end, uint64_t line_number,
-                      MarkerContext& marker);
+                      MarkerContext& marker) {
+    if (end - begin >= kLongestLine) [[likely]]
+      return TryWithRoom(begin, line_number, marker);
+    return TryNearEnd(begin, end, line_number, marker);
+  }
 
-  // Takes in what the general path decided about a line.
+  // Takes in what the general path decided about a line. As for it, 64 bytes behind the line are
+  // readable.
   void Learn(std::string_view line, const LineOutcome& outcome);
 
  private:
+  // No more bytes are looked at for a line.
+  static constexpr ptrdiff_t kLongestLine = 2048;
+
+  struct Operation {
+    ExpectedText name_part, timing_part, bus_part;
+  };
+  // An operation with a size and, for p2p, a peer.
   struct Shape {
-    std::string name_part, timing_part;
-    bool is_p2p = false;
+    ExpectedText size_part;
+    uint32_t operation = 0;
+    uint32_t series = 0;
     uint64_t message_bytes = 0;
     uint64_t peer = 0;
-    uint32_t series = 0;
-    uint32_t next = 0;  // the shape that followed last time
     double traffic_gb = 0;
     double bus_factor = 0;
+    // How many digits there were last time.
+    DigitsGuess sequence_digits = 1, time_digits = 1, algobw_digits = 1, busbw_digits = 1;
   };
   // All operations of one communicator rank.
   struct RankShapes {
+    std::vector<Operation> operations;
     std::vector<Shape> shapes;
     std::unordered_multimap<uint64_t, uint32_t> by_size;
-    uint32_t previous = 0;
-    uint32_t predicted = 0;
+    // The shape that followed the last time, by a hash of the five last shapes.
+    std::array<uint32_t, 512> followed{};
+    uint64_t history = 0;
+
+    uint32_t& Next() { return followed[(history * 0x9e3779b97f4a7c15u) >> 55]; }
+    void Saw(uint32_t shape) { history = history << 12 | shape; }
   };
   struct Template {
-    std::string head, tail;
-    uint32_t rank_shapes = 0;
+    ExpectedText head, tail;
+    RankShapes* rank = nullptr;
     uint32_t next = 0;  // the template of the line that followed last time
   };
+  struct Numbers {
+    uint64_t sequence = 0, exec_time_us = 0, algobw = 0, busbw = 0;
+  };
 
+  const char* TryNearEnd(const char* begin, const char* end, uint64_t line_number,
+                         MarkerContext& marker);
+  const char* TryWithRoom(const char* begin, uint64_t line_number, MarkerContext& marker);
   const Template* FindTemplate(const char* begin);
-  uint32_t ShapesOfRank(uint32_t communicator_rank);
-  Shape* FindShape(RankShapes& shapes, const std::string& name_part, uint64_t message_bytes,
-                   uint64_t peer, const char* timing, const char* end);
-  const char* TryPerf(const char* at, const char* end, RankShapes& shapes, uint64_t line_number,
-                      int64_t dump_timestamp_us);
+  RankShapes* RankOfMarker(const MarkerContext& marker, PayloadKind kind) const;
+  bool ReadTimestamp(const char*& at, uint64_t& timestamp_us);
+  const char* TryPerf(const char* at, ExpectedText::Difference difference, RankShapes& rank,
+                      uint64_t line_number, uint64_t dump_timestamp_us);
+  static const char* Match(const char* at, ExpectedText::Difference difference,
+                           const Operation& operation, Shape& shape, Numbers& numbers);
+  static Shape* FindShape(const char* at, RankShapes& rank);
+  RankShapes& ShapesOfRank(uint32_t communicator_rank);
+  void LearnTemplate(const StockLine& stock, RankShapes& rank);
+  static uint32_t LearnOperation(const StockLine& stock, RankShapes& rank);
 
   SourceBuilder& builder_;
   std::vector<Template> templates_;
   uint32_t last_template_ = 0;
-  std::deque<RankShapes> rank_shapes_;
-  std::unordered_map<uint32_t, uint32_t> shapes_of_rank_;
+  std::vector<std::unique_ptr<RankShapes>> ranks_;  // by communicator rank
+  // The first eight digits of the last time of sixteen, as text and as number; they change every
+  // 100 seconds.
+  uint64_t time_front_text_ = 0x3030303030303031u;
+  uint64_t time_front_ = 10000000;
+  std::array<char, 2 * kLongestLine> end_of_window_;
 };
 
 }  // namespace telltale::nccl_inspector

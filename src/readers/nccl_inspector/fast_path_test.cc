@@ -316,6 +316,119 @@ TEST(FastPathProperty, EveryBandwidthIsExact) {
   ASSERT_EQ(parsed.data.rows, lines.size());
 }
 
+// Lines as the fast path may know them, with a header of their own and below a marker.
+std::vector<std::vector<std::string>> KnownLines() {
+  std::vector<std::vector<std::string>> files;
+  for (const bool is_p2p : {false, true}) {
+    InspectorLine line;
+    line.is_p2p = is_p2p;
+    if (is_p2p) line.operation = "Send";
+    std::vector<std::string> lines;
+    for (const uint64_t exec_time_us : {97, 1070, 1083}) {
+      line.exec_time_us = exec_time_us;
+      line.sequence += 9;
+      line.dump_timestamp_us += 3;
+      lines.push_back(line.Text());
+    }
+    files.push_back(lines);
+    line.version = "v4.3";
+    for (std::string& text : lines) {
+      line.sequence += 1;
+      text = line.Payload();
+    }
+    const uint64_t many = 1000;
+    lines.insert(lines.begin(), line.Marker(is_p2p ? 0 : many, is_p2p ? many : 0));
+    files.push_back(lines);
+  }
+  return files;
+}
+
+// `others`, each behind known lines of `file` and in front of one.
+void SameBehindKnownLines(const std::vector<std::string>& file,
+                          const std::vector<std::string>& others) {
+  std::string bytes;
+  for (const std::string& line : file) bytes += line;
+  for (const std::string& other : others) bytes += file.back() + other;
+  bytes += file.back();
+  ASSERT_TRUE(SameText(TextOf(Parse(bytes).data), TextOf(Parse(bytes, false).data)))
+      << others.front();
+}
+
+TEST(FastPathProperty, EveryByteMatters) {
+  constexpr std::string_view kBytes("0123456789.,:}\"\\-ehp \n\0\xb5", 23);
+  for (const std::vector<std::string>& file : KnownLines()) {
+    for (size_t i = 0; i < file.back().size(); ++i) {
+      std::vector<std::string> others;
+      for (const char byte : kBytes) {
+        others.push_back(file.back());
+        others.back()[i] = byte;
+        others.push_back(file.back());
+        others.back().insert(i, 1, byte);
+      }
+      others.push_back(file.back());
+      others.back().erase(i, 1);
+      SameBehindKnownLines(file, others);
+    }
+  }
+}
+
+// What a number looks like at first does not make it the one that was there last time.
+TEST(FastPathProperty, NumbersThatBeginAlike) {
+  InspectorLine line;
+  line.message_bytes = 8192;
+  line.exec_time_us = 100;
+  std::vector<std::string> others;
+  for (const uint64_t time :
+       {1'700'000'000'000'001ull, 1'700'000'099'999'999ull, 1'700'000'100'000'000ull,
+        1'700'000'200'000'000ull, 170'000'000'000'000ull, 17'000'000'000'000'000ull,
+        1'700'000'010'000'000ull, 9'223'372'036'854'775ull, 9'223'372'036'854'776ull,
+        9'999'999'999'999'999ull, 17'000'000ull, 170'000'000ull, 0ull}) {
+    InspectorLine other = line;
+    other.dump_timestamp_us = time;
+    others.push_back(other.Text());
+    others.push_back(Replaced(other.Text(), "dump_timestamp_us\":", "dump_timestamp_us\":0"));
+  }
+  for (const uint64_t message_bytes : {8192, 819, 8193, 81920, 81921, 0}) {
+    InspectorLine other = line;
+    other.message_bytes = message_bytes;
+    others.push_back(other.Text());
+    others.push_back(Replaced(other.Text(), "msg_size_bytes\":", "msg_size_bytes\":0"));
+  }
+  for (const uint64_t number :
+       {0ull, 1ull, 10ull, 99ull, 1000ull, 9'999'999ull, 10'000'000ull, 99'999'999ull,
+        100'000'000ull, 999'999'999ull, 1'000'000'000ull, 4'294'967'295ull, 4'294'967'296ull}) {
+    InspectorLine other = line;
+    other.sequence = number;
+    others.push_back(other.Text());
+    other.sequence = 0;
+    other.exec_time_us = number;
+    others.push_back(other.Text());
+  }
+  SameBehindKnownLines({line.Text()}, others);
+}
+
+// The last lines of a window go the fast path too, and know nothing of what is behind them.
+TEST(FastPathProperty, LinesAtTheEndOfAWindow) {
+  InspectorLine line;
+  std::string bytes;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    line.sequence = i;
+    bytes += line.Text();
+  }
+  const std::string whole = TextOf(Parse(bytes, false).data);
+  for (const size_t window : {size_t{600}, size_t{2000}, size_t{5000}}) {
+    const Parsed parsed = Parse(bytes, true, window);
+    EXPECT_GT(parsed.fast_lines, 1990U) << window;
+    EXPECT_TRUE(SameText(TextOf(parsed.data), whole)) << window;
+  }
+  for (size_t cut = 1; cut < line.Text().size(); ++cut) {
+    const std::string_view most =
+        std::string_view(bytes).substr(bytes.size() - 4 * line.Text().size());
+    const std::string_view part = most.substr(0, most.size() - cut);
+    ASSERT_TRUE(SameText(TextOf(Parse(part).data), TextOf(Parse(part, false).data))) << cut;
+  }
+}
+
 TEST(LineWindowProperty, AnyWindowSize) {
   const auto corpus = Corpus();
   for (uint64_t seed = 0; seed < 400; ++seed) {

@@ -109,7 +109,7 @@ Status InspectorWorker::Finish(const SourceFile& file, SourceRow row, SourceBuil
 }
 
 Status InspectorWorker::Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) {
-  SourceParser parser;
+  SourceParser parser(true, &writer_->pool());
   LineWindow windows(*source.bytes, kWindowBytes, kMaxLineBytes);
   bool in_parts = false;
   uint64_t expanded_bytes = 0;

@@ -26,11 +26,15 @@ class MarkerContext {
     closed_ = false;
   }
 
-  // Whether a headerless line of this kind belongs to the marker; takes it from the budget.
+  // Whether a headerless line of this kind belongs to the marker.
+  bool CanTake(PayloadKind kind) const {
+    return left_[static_cast<size_t>(kind)] > 0 && total_left_ > 0 && !closed_;
+  }
+
+  // The same, and takes the line from the budget.
   bool Take(PayloadKind kind) {
-    uint64_t& left = left_[static_cast<size_t>(kind)];
-    if (left == 0 || total_left_ == 0 || closed_) return false;
-    --left;
+    if (!CanTake(kind)) return false;
+    --left_[static_cast<size_t>(kind)];
     --total_left_;
     return true;
   }

@@ -121,7 +121,9 @@ uint32_t SourceBuilder::SeriesOf(const SeriesKey& key) {
     series.bus_factor = formula.bus_factor;
   }
   Place(series);
-  return Intern(series_index_, std::move(text), data_.series, series);
+  const uint32_t index = Intern(series_index_, std::move(text), data_.series, series);
+  if (pool_ != nullptr) data_.series[index].records = pool_->Take();
+  return index;
 }
 
 // Finds the sequence counter and the ring of a new series.

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "readers/nccl_inspector/loss_kinds.h"
+#include "readers/nccl_inspector/record_pool.h"
 #include "readers/nccl_inspector/records.h"
 
 namespace telltale::nccl_inspector {
@@ -19,6 +20,9 @@ struct OperationValues {
 
 class SourceBuilder {
  public:
+  // `pool`, if any, must outlive it.
+  explicit SourceBuilder(RecordPool* pool = nullptr) : pool_(pool) {}
+
   // A rank's operation may have this many sizes; more of them share one series without a size, and
   // their records are stored whole (message sizes of expert parallelism differ every time).
   static constexpr size_t kMaxSizes = 512;
@@ -88,6 +92,7 @@ class SourceBuilder {
   static void AddRun(SequenceTracker& tracker, const SequenceRun& run);
   void Place(Series& series);
 
+  RecordPool* pool_;
   SourceData data_;
   std::unordered_map<std::string, uint32_t> process_index_;
   std::unordered_map<std::string, uint32_t> communicator_rank_index_;

@@ -17,8 +17,8 @@ namespace telltale::nccl_inspector {
 class SourceParser {
  public:
   // `use_fast_path` false is for tests that compare the two.
-  explicit SourceParser(bool use_fast_path = true)
-      : general_(builder_), fast_(builder_), use_fast_path_(use_fast_path) {}
+  explicit SourceParser(bool use_fast_path = true, RecordPool* pool = nullptr)
+      : builder_(pool), general_(builder_), fast_(builder_), use_fast_path_(use_fast_path) {}
   SourceParser(const SourceParser&) = delete;
   SourceParser& operator=(const SourceParser&) = delete;
 

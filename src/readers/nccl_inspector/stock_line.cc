@@ -99,13 +99,15 @@ std::optional<StockLine> MatchStockLine(std::string_view line) {
   if (!scanner.Literal(stock.is_p2p ? R"(,"p2p_sn":)" : R"(,"coll_sn":)")) return {};
   stock.name_part = line.substr(name_start, scanner.position() - name_start);
   if (!scanner.Integer()) return {};
+  const size_t size_start = scanner.position();
   if (stock.is_p2p && (!scanner.Literal(R"(,"p2p_peer":)") || !scanner.Integer())) return {};
   if (!scanner.Literal(stock.is_p2p ? R"(,"p2p_msg_size_bytes":)" : R"(,"coll_msg_size_bytes":)") ||
       !scanner.Integer() ||
-      !scanner.Literal(stock.is_p2p ? R"(,"p2p_exec_time_us":)" : R"(,"coll_exec_time_us":)") ||
-      !scanner.Integer()) {
+      !scanner.Literal(stock.is_p2p ? R"(,"p2p_exec_time_us":)" : R"(,"coll_exec_time_us":)")) {
     return {};
   }
+  stock.size_part = line.substr(size_start, scanner.position() - size_start);
+  if (!scanner.Integer()) return {};
   const size_t timing_start = scanner.position();
   if (!scanner.Literal(stock.is_p2p ? R"(,"p2p_timing_source":)" : R"(,"coll_timing_source":)") ||
       !scanner.String() ||
@@ -113,11 +115,11 @@ std::optional<StockLine> MatchStockLine(std::string_view line) {
     return {};
   }
   stock.timing_part = line.substr(timing_start, scanner.position() - timing_start);
-  if (!scanner.Fixed() ||
-      !scanner.Literal(stock.is_p2p ? R"(,"p2p_busbw_gbs":)" : R"(,"coll_busbw_gbs":)") ||
-      !scanner.Fixed() || !scanner.Literal("}}") || !scanner.AtEnd()) {
-    return {};
-  }
+  if (!scanner.Fixed()) return {};
+  const size_t bus_start = scanner.position();
+  if (!scanner.Literal(stock.is_p2p ? R"(,"p2p_busbw_gbs":)" : R"(,"coll_busbw_gbs":)")) return {};
+  stock.bus_part = line.substr(bus_start, scanner.position() - bus_start);
+  if (!scanner.Fixed() || !scanner.Literal("}}") || !scanner.AtEnd()) return {};
   return stock;
 }
 

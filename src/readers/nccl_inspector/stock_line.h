@@ -15,8 +15,12 @@ struct StockLine {
   std::string_view head, tail;
   // `"coll_perf":{"coll":"AllReduce",…"coll_sn":` (or the same of p2p_perf).
   std::string_view name_part;
+  // `,"coll_msg_size_bytes":8192,"coll_exec_time_us":`; of p2p with the peer in front.
+  std::string_view size_part;
   // `,"coll_timing_source":"kernel_gpu","coll_algobw_gbs":`.
   std::string_view timing_part;
+  // `,"coll_busbw_gbs":`.
+  std::string_view bus_part;
   bool is_p2p = false;
   bool has_header = false;
 };

@@ -3,153 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 #include "readers/nccl_inspector/loss_kinds.h"
-#include "store/time_counts.h"
+#include "readers/nccl_inspector/record_writer.h"
 
 namespace telltale::nccl_inspector {
 namespace {
-
-// Exact sums of a series, kept up while its records go to the store.
-struct SeriesTotals {
-  uint64_t operations = 0;
-  uint64_t exec_time_us_sum = 0;
-  uint64_t exec_time_us_min = std::numeric_limits<uint64_t>::max();
-  uint64_t exec_time_us_max = 0;
-  uint64_t first_sequence = std::numeric_limits<uint64_t>::max();
-  uint64_t last_sequence = 0;
-  int64_t first_timestamp_us = std::numeric_limits<int64_t>::max();
-  int64_t last_timestamp_us = std::numeric_limits<int64_t>::min();
-  uint64_t zero_times = 0;
-  uint64_t duplicates = 0;
-  uint64_t irregular = 0;  // records that are in operation_record_irregular instead
-
-  void Add(const std::vector<Record>& sorted) {
-    operations += sorted.size();
-    first_sequence = std::min<uint64_t>(first_sequence, sorted.front().sequence);
-    last_sequence = std::max<uint64_t>(last_sequence, sorted.back().sequence);
-    const Record* previous = nullptr;
-    for (const Record& record : sorted) {
-      exec_time_us_sum += record.exec_time_us;
-      exec_time_us_min = std::min<uint64_t>(exec_time_us_min, record.exec_time_us);
-      exec_time_us_max = std::max<uint64_t>(exec_time_us_max, record.exec_time_us);
-      first_timestamp_us = std::min(first_timestamp_us, record.dump_timestamp_us);
-      last_timestamp_us = std::max(last_timestamp_us, record.dump_timestamp_us);
-      zero_times += record.exec_time_us == 0 ? 1 : 0;
-      if (previous != nullptr && previous->sequence == record.sequence) ++duplicates;
-      previous = &record;
-    }
-  }
-};
-
-struct SeriesState {
-  int64_t id = -1;
-  uint32_t blocks = 0;
-  SeriesTotals totals;
-};
-
-// A row of operation_block: value = key + offset.
-struct Block {
-  int64_t block = 0;
-  int64_t series = 0;
-  int64_t sequence_offset = 0;
-  int64_t timestamp_offset_us = 0;
-  int64_t line_offset = 0;
-};
-
-// Consecutive records of a series that share a block.
-struct BlockRecords {
-  const Record* begin = nullptr;
-  const Record* end = nullptr;
-  Block block;
-};
-
-constexpr uint32_t kMaxBlocksOfSeries = 65536;
-
-// The keys of one source: they continue evenly from block to block, so that neither the jump from
-// one dump to the next, nor a gap in the sequence numbers, nor the next series widens what DuckDB
-// stores.
-class KeyLayout {
- public:
-  // Cuts the sorted records of a series into blocks, and appends them to `out`.
-  void Add(const std::vector<Record>& records, SeriesState& series,
-           std::vector<BlockRecords>& out) {
-    const Record* begin = records.data();
-    const Record* const end = begin + records.size();
-    const Record* start = begin;
-    for (const Record* record = begin + 1; record < end; ++record) {
-      const bool split = IsJump(record[-1], record[0]) && MaySplit(record - start, series);
-      if (!split && KeysFit(*start, *record)) continue;
-      Emit(start, record, series, out);
-      start = record;
-    }
-    Emit(start, end, series, out);
-  }
-
-  // Blocks are rows themselves, so there may be one for so many records, of which `records` more
-  // come.
-  void Allow(uint64_t records) { allowed_blocks_ += records / kMeanRecords; }
-
- private:
-  // What widens a run of small differences: another dump, a gap.
-  static bool IsJump(const Record& from, const Record& to) {
-    constexpr int64_t kMostUs = 512;
-    constexpr int64_t kMostLines = 64;
-    constexpr int64_t kMostSequence = 16;
-    const int64_t us = to.dump_timestamp_us - from.dump_timestamp_us;
-    const int64_t lines = int64_t{to.line} - from.line;
-    const int64_t sequence = int64_t{to.sequence} - from.sequence;
-    return us < 0 || us > kMostUs || lines < 0 || lines > kMostLines || sequence > kMostSequence;
-  }
-
-  // Keys have 32 bits, of which one is kept for where the block starts.
-  static bool KeysFit(const Record& first, const Record& record) {
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-    const int64_t us = record.dump_timestamp_us - first.dump_timestamp_us;
-    const int64_t lines = int64_t{record.line} - first.line;
-    return us >= 0 && us < kMost && lines >= 0 && lines < kMost &&
-           int64_t{record.sequence} - first.sequence < kMost;
-  }
-
-  // Where every record makes a jump (a producer that only samples), jumps cost less than blocks.
-  bool MaySplit(ptrdiff_t records, const SeriesState& series) const {
-    return records >= kFewestRecords && blocks_ < allowed_blocks_ &&
-           series.blocks < kMaxBlocksOfSeries - 1;
-  }
-
-  static int64_t Wrapped(int64_t key) {
-    return key > std::numeric_limits<int32_t>::max() ? 0 : key;
-  }
-
-  void Emit(const Record* begin, const Record* end, SeriesState& series,
-            std::vector<BlockRecords>& out) {
-    const Record& first = *begin;
-    const Record& last = end[-1];
-    BlockRecords block;
-    block.begin = begin;
-    block.end = end;
-    block.block.series = series.id;
-    block.block.block = series.id * kMaxBlocksOfSeries + series.blocks++;
-    block.block.sequence_offset = int64_t{first.sequence} - next_sequence_key_;
-    block.block.timestamp_offset_us = first.dump_timestamp_us - next_timestamp_key_;
-    block.block.line_offset = int64_t{first.line} - next_line_key_;
-    next_sequence_key_ = Wrapped(last.sequence - block.block.sequence_offset + 1);
-    next_timestamp_key_ = Wrapped(last.dump_timestamp_us - block.block.timestamp_offset_us + 1);
-    next_line_key_ = Wrapped(last.line - block.block.line_offset + 1);
-    ++blocks_;
-    out.push_back(block);
-  }
-
-  static constexpr uint64_t kMeanRecords = 16;
-  static constexpr ptrdiff_t kFewestRecords = 2;
-
-  int64_t next_sequence_key_ = 0;
-  int64_t next_timestamp_key_ = 0;
-  int64_t next_line_key_ = 0;
-  uint64_t blocks_ = 0;
-  uint64_t allowed_blocks_ = 0;
-};
 
 template <typename T>
 Cell ToCell(const std::optional<T>& value) {
@@ -161,16 +21,6 @@ Cell TextOrNull(const std::string& text) { return text.empty() ? Cell() : Cell(t
 
 const char* KindName(OperationKind kind) {
   return kind == OperationKind::kP2p ? "p2p" : "collective";
-}
-
-// By sequence number, as the plugin writes them nearly always; lines decide between equal ones.
-void SortRecords(std::vector<Record>& records) {
-  const auto before = [](const Record& a, const Record& b) {
-    return a.sequence != b.sequence ? a.sequence < b.sequence : a.line < b.line;
-  };
-  if (!std::is_sorted(records.begin(), records.end(), before)) {
-    std::sort(records.begin(), records.end(), before);
-  }
 }
 
 // NCCL before 2.30: no names, and the last operation of each dump only.
@@ -206,20 +56,9 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::Create(Store& store,
   TELLTALE_ASSIGN(std::unique_ptr<Connection> connection, store.Connect());
   std::unique_ptr<StoreWriter> writer(
       new StoreWriter(store, std::move(connection), max_pending_records));
-  constexpr std::array kColumns = {ColumnType::kInt64, ColumnType::kUInt32, ColumnType::kUInt32,
-                                   ColumnType::kUInt32, ColumnType::kUInt32};
   constexpr std::array kRunColumns = {ColumnType::kUInt32, ColumnType::kUInt64, ColumnType::kUInt64,
                                       ColumnType::kUInt32};
-  constexpr std::array kCountColumns = {ColumnType::kUInt32, ColumnType::kUInt32,
-                                        ColumnType::kUInt32};
-  constexpr std::array kBlockColumns = {ColumnType::kInt64, ColumnType::kUInt32, ColumnType::kInt64,
-                                        ColumnType::kInt64, ColumnType::kInt64};
-  TELLTALE_ASSIGN(writer->record_insert_,
-                  BulkInsert::Create(*writer->connection_, "operation_record", kColumns));
-  TELLTALE_ASSIGN(writer->block_insert_,
-                  BulkInsert::Create(*writer->connection_, "operation_block", kBlockColumns));
-  TELLTALE_ASSIGN(writer->histogram_insert_,
-                  BulkInsert::Create(*writer->connection_, "operation_histogram", kCountColumns));
+  TELLTALE_ASSIGN(writer->records_, RecordWriter::Create(*writer->connection_));
   TELLTALE_ASSIGN(writer->run_insert_,
                   BulkInsert::Create(*writer->connection_, "sequence_run", kRunColumns));
   return writer;
@@ -246,37 +85,61 @@ Status StoreWriter::Add(SourceRow row, SourceData data) {
 
 Status StoreWriter::Flush() {
   if (waiting_.empty()) return {};
-  std::vector<Source*> sources;
+  const Status status = WriteWaiting();
+  uncommitted_rows_ += pending_rows_;
+  pending_rows_ = 0;
+  if (!status) return Rollback(status);
+  for (std::unique_ptr<Source>& source : waiting_) {
+    DropRows(source->data);
+    written_dimensions_ += Dimensions(source->data);
+    written_.push_back(std::move(source));
+  }
+  waiting_.clear();
+  // What is said once waits for the end of the transaction, unless there is much of it.
+  constexpr uint64_t kMostDimensions = uint64_t{1} << 17;
+  if (written_dimensions_ < kMostDimensions) return {};
+  const Status dimensions = WriteWritten();
+  return dimensions ? dimensions : Rollback(dimensions);
+}
+
+Status StoreWriter::WriteWaiting() {
+  if (!in_transaction_) TELLTALE_TRY(connection_->Run("BEGIN"));
+  in_transaction_ = true;
   for (const auto& source : waiting_) {
     AllocateIds(*source);
-    sources.push_back(source.get());
+    TELLTALE_TRY(RemoveReplaced(source->row));
+    AddRecords(*source);
   }
-  const auto write = [&]() -> Status {
-    if (!in_transaction_) TELLTALE_TRY(connection_->Run("BEGIN"));
-    in_transaction_ = true;
-    for (const Source* source : sources) TELLTALE_TRY(RemoveReplaced(source->row));
-    TELLTALE_TRY(WriteRecords(sources));
-    TELLTALE_TRY(WriteOtherRows(sources));
-    return WriteDimensions(sources);
-  };
-  const Status status = write();
-  uncommitted_rows_ += pending_rows_;
-  waiting_.clear();
-  pending_rows_ = 0;
-  return status ? status : Rollback(status);
+  TELLTALE_TRY(records_->Insert());
+  return WriteOtherRows(waiting_);
+}
+
+// Dimensions of all sources whose rows are written.
+Status StoreWriter::WriteWritten() {
+  written_dimensions_ = 0;
+  if (written_.empty()) return {};
+  const Status status = WriteDimensions(written_);
+  written_.clear();
+  return status;
 }
 
 Status StoreWriter::Rollback(Status failure) {
   (void)connection_->Run("ROLLBACK");
   in_transaction_ = false;
   uncommitted_rows_ = 0;
+  records_->Discard();
+  waiting_.clear();
+  written_.clear();
+  written_dimensions_ = 0;
   return failure;
 }
 
 Status StoreWriter::Commit() {
   TELLTALE_TRY(Flush());
   if (!in_transaction_) return {};
-  const Status status = connection_->Run("COMMIT");
+  Status status = records_->Finish();
+  if (status) status = WriteWritten();
+  if (status) status = connection_->Run("COMMIT");
   if (!status) return Rollback(status);
   in_transaction_ = false;
   uncommitted_rows_ = 0;
@@ -292,32 +155,25 @@ Status StoreWriter::Begin() {
 Status StoreWriter::WritePart(SourceData& data) {
   large_->data = std::move(data);
   AllocateIds(*large_);
-  Source* const source = large_.get();
-  Status status = WriteRecords(std::span(&source, 1));
-  if (status) status = WriteOtherRows(std::span(&source, 1));
-  SourceData& kept = large_->data;
-  for (Series& series : kept.series) series.records = {};
-  kept.irregular = {};
-  kept.events = {};
-  kept.dump_stats = {};
-  kept.proxy_ops = {};
-  kept.proxy_steps = {};
-  kept.pending_records = 0;
-  data = std::move(kept);
+  AddRecords(*large_);
+  Status status = records_->Insert();
+  if (status) status = WriteOtherRows(std::span(&large_, 1));
+  DropRows(large_->data);
+  data = std::move(large_->data);
   return status;
 }
 
 Status StoreWriter::End(SourceRow row, SourceData& data) {
   Status status = WritePart(data);
   if (status) status = RemoveReplaced(row);
+  if (status) status = records_->Finish();
   if (status) {
     large_->row = std::move(row);
     large_->data = std::move(data);
-    Source* const source = large_.get();
-    status = WriteDimensions(std::span(&source, 1));
+    status = WriteDimensions(std::span(&large_, 1));
   }
   if (status) status = connection_->Run("COMMIT");
-  if (!status) (void)connection_->Run("ROLLBACK");
+  if (!status) Abandon();
   large_.reset();
   return status;
 }
@@ -325,7 +181,27 @@ Status StoreWriter::End(SourceRow row, SourceData& data) {
 void StoreWriter::Abandon() {
   if (large_ == nullptr) return;
   (void)connection_->Run("ROLLBACK");
+  records_->Discard();
   large_.reset();
+}
+
+// Leaves what is said once.
+void StoreWriter::DropRows(SourceData& data) {
+  for (Series& series : data.series) pool_.Put(std::exchange(series.records, {}));
+  data.irregular = {};
+  data.events = {};
+  data.dump_stats = {};
+  data.proxy_ops = {};
+  data.proxy_steps = {};
+  data.pending_records = 0;
+}
+
+// How much of it there is.
+uint64_t StoreWriter::Dimensions(const SourceData& data) {
+  uint64_t count = 1 + data.processes.size() + data.communicator_ranks.size() +
+                   8 * data.series.size() + data.losses.size();
+  for (const SequenceTracker& tracker : data.trackers) count += 1 + tracker.runs.size();
+  return count;
 }
 
 // Ids for whatever of the source has none yet.
@@ -342,68 +218,8 @@ void StoreWriter::AllocateIds(Source& source) {
   }
 }
 
-// Series lie in the order (communicator rank, kind, operation, size …), each by sequence number.
-Status StoreWriter::WriteRecords(std::span<Source* const> sources) {
-  std::vector<BlockRecords> blocks;
-  std::vector<TimeCount> counts;
-  TimeCounter counter;
-  for (Source* source : sources) {
-    std::vector<size_t> order(source->data.series.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      const SeriesKey& left = source->data.series[a].key;
-      const SeriesKey& right = source->data.series[b].key;
-      return std::tie(left.communicator_rank, left.kind, left.operation, left.message_bytes, a) <
-             std::tie(right.communicator_rank, right.kind, right.operation, right.message_bytes, b);
-    });
-    source->layout.Allow(source->data.pending_records);
-    for (const size_t i : order) {
-      std::vector<Record>& records = source->data.series[i].records;
-      if (records.empty()) continue;
-      SeriesState& state = source->series[i];
-      SortRecords(records);
-      state.totals.Add(records);
-      counter.Append(static_cast<uint32_t>(state.id), records, &Record::exec_time_us, counts);
-      source->layout.Add(records, state, blocks);
-    }
-  }
-  if (blocks.empty()) return {};
-  TELLTALE_TRY(InsertTimeCounts(*histogram_insert_, counts));
-
-  size_t current = 0;
-  const Record* next = blocks[0].begin;
-  TELLTALE_TRY(record_insert_->Insert([&](std::span<void* const> columns, size_t capacity) {
-    auto* block = static_cast<int64_t*>(columns[0]);
-    auto* exec_time_us = static_cast<uint32_t*>(columns[1]);
-    auto* sequence_key = static_cast<uint32_t*>(columns[2]);
-    auto* timestamp_key = static_cast<uint32_t*>(columns[3]);
-    auto* line_key = static_cast<uint32_t*>(columns[4]);
-    size_t rows = 0;
-    while (rows < capacity && current < blocks.size()) {
-      const BlockRecords& from = blocks[current];
-      const size_t count = std::min(capacity - rows, static_cast<size_t>(from.end - next));
-      for (size_t i = rows; i < rows + count; ++i, ++next) {
-        block[i] = from.block.block;
-        exec_time_us[i] = next->exec_time_us;
-        sequence_key[i] = static_cast<uint32_t>(next->sequence - from.block.sequence_offset);
-        timestamp_key[i] =
-            static_cast<uint32_t>(next->dump_timestamp_us - from.block.timestamp_offset_us);
-        line_key[i] = static_cast<uint32_t>(next->line - from.block.line_offset);
-      }
-      rows += count;
-      if (next == from.end && ++current < blocks.size()) next = blocks[current].begin;
-    }
-    return rows;
-  }));
-  return block_insert_->InsertRows(
-      blocks.size(), [&](size_t i, std::span<void* const> columns, size_t at) {
-        const Block& block = blocks[i].block;
-        static_cast<int64_t*>(columns[0])[at] = block.block;
-        static_cast<uint32_t*>(columns[1])[at] = static_cast<uint32_t>(block.series);
-        static_cast<int64_t*>(columns[2])[at] = block.sequence_offset;
-        static_cast<int64_t*>(columns[3])[at] = block.timestamp_offset_us;
-        static_cast<int64_t*>(columns[4])[at] = block.line_offset;
-      });
+void StoreWriter::AddRecords(Source& source) {
+  records_->Add({source.data, source.series, source.layout});
 }
 
 namespace {
@@ -415,7 +231,7 @@ void AddCells(std::vector<Cell>& row, const Values& values) {
 
 }  // namespace
 
-Status StoreWriter::WriteOtherRows(std::span<Source* const> sources) {
+Status StoreWriter::WriteOtherRows(std::span<const std::unique_ptr<Source>> sources) {
   LazyAppender irregular(*connection_, "operation_record_irregular");
   LazyAppender operation_event(*connection_, "operation_event");
   LazyAppender kernel_event(*connection_, "kernel_event");
@@ -423,7 +239,7 @@ Status StoreWriter::WriteOtherRows(std::span<Source* const> sources) {
   LazyAppender proxy_op(*connection_, "proxy_op");
   LazyAppender proxy_step(*connection_, "proxy_step");
   std::vector<Cell> row;
-  for (Source* source : sources) {
+  for (const std::unique_ptr<Source>& source : sources) {
     for (const IrregularRecord& record : source->data.irregular) {
       SeriesTotals& totals = source->series[record.series].totals;
       ++totals.irregular;
@@ -519,7 +335,7 @@ Status WriteRuns(BulkInsert& insert, const std::vector<std::pair<uint32_t, Seque
 
 }  // namespace
 
-Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
+Status StoreWriter::WriteDimensions(std::span<const std::unique_ptr<Source>> sources) {
   LazyAppender source_table(*connection_, "source");
   LazyAppender process_table(*connection_, "process");
   LazyAppender rank_table(*connection_, "communicator_rank");
@@ -527,7 +343,7 @@ Status StoreWriter::WriteDimensions(std::span<Source* const> sources) {
   LazyAppender counter_table(*connection_, "operation_counter");
   std::vector<std::pair<uint32_t, SequenceRun>> runs;  // with their counters
   LazyAppender loss_table(*connection_, "ingest_loss");
-  for (Source* source : sources) {
+  for (const std::unique_ptr<Source>& source : sources) {
     const SourceData& data = source->data;
     const Cell id = Number(source->id);
     int64_t first_us = std::numeric_limits<int64_t>::max();

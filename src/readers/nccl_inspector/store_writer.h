@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "readers/nccl_inspector/record_pool.h"
+#include "readers/nccl_inspector/record_writer.h"
 #include "readers/nccl_inspector/records.h"
 #include "readers/source_row.h"
 #include "store/bulk_insert.h"
@@ -34,6 +36,9 @@ class StoreWriter {
 
   Status Commit();
 
+  // Where the memory of records goes once they are written.
+  RecordPool& pool() { return pool_; }
+
   // Records and other rows in memory.
   static uint64_t PendingRows(const SourceData& data);
 
@@ -44,24 +49,29 @@ class StoreWriter {
   StoreWriter(Store& store, std::unique_ptr<Connection> connection, uint64_t max_pending_records);
 
   Status Flush();
+  Status WriteWaiting();
+  Status WriteWritten();
   Status Rollback(Status failure);
   void AllocateIds(Source& source);
-  Status WriteRecords(std::span<Source* const> sources);
-  Status WriteOtherRows(std::span<Source* const> sources);
-  Status WriteDimensions(std::span<Source* const> sources);
+  void AddRecords(Source& source);
+  Status WriteOtherRows(std::span<const std::unique_ptr<Source>> sources);
+  Status WriteDimensions(std::span<const std::unique_ptr<Source>> sources);
+  void DropRows(SourceData& data);
+  static uint64_t Dimensions(const SourceData& data);
   Status RemoveReplaced(const SourceRow& row);
 
   Store& store_;
+  RecordPool pool_;
   std::unique_ptr<Connection> connection_;
-  std::unique_ptr<BulkInsert> record_insert_;
-  std::unique_ptr<BulkInsert> block_insert_;
-  std::unique_ptr<BulkInsert> histogram_insert_;
+  std::unique_ptr<RecordWriter> records_;
   std::unique_ptr<BulkInsert> run_insert_;
   uint64_t max_pending_records_;
   uint64_t pending_rows_ = 0;      // of waiting_
   uint64_t uncommitted_rows_ = 0;  // flushed into the open transaction
   bool in_transaction_ = false;
+  uint64_t written_dimensions_ = 0;  // of written_
   std::vector<std::unique_ptr<Source>> waiting_;
+  std::vector<std::unique_ptr<Source>> written_;  // all but their dimensions
   std::unique_ptr<Source> large_;
 };
 

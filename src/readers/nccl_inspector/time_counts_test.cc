@@ -40,7 +40,7 @@ TEST(TimeCounts, CountsCloseAndFarTimes) {
 void ExpectHistogramOfRecords(TestStore& store) {
   EXPECT_EQ(store.Rows("SELECT series, exec_time_us, sum(operations) FROM operation_histogram "
                        "GROUP BY ALL ORDER BY ALL"),
-            store.Rows("SELECT block >> 16, exec_time_us, count(*) FROM operation_record "
+            store.Rows("SELECT block >> 16, record.exec_time_us, count(*) FROM operation_record "
                        "GROUP BY ALL ORDER BY ALL"));
   EXPECT_EQ(
       store.Rows("SELECT series, sum(operations), min(exec_time_us), max(exec_time_us), "
