@@ -15,8 +15,7 @@
 #include <duckdb.h>
 #include <zstd.h>
 
-#include "store/block_bytes.h"
-#include "store/schema_version.h"
+#include "store/file_format.h"
 
 namespace {
 
@@ -50,7 +49,7 @@ void MakeStore(const std::string& path, const std::string& version,
   constexpr std::array<std::array<const char*, 2>, 5> kSettings = {
       {{"threads", "1"},
        {"default_block_size", telltale::kBlockBytes},
-       {"storage_compatibility_version", "v1.2.0"},
+       {"storage_compatibility_version", telltale::kStorageVersion},
        {"autoinstall_known_extensions", "false"},
        {"autoload_known_extensions", "false"}}};
   for (const auto& [name, value] : kSettings) {

@@ -77,15 +77,14 @@ Status KeepAnswers(Store& store, int64_t fewest_records) {
   TELLTALE_ASSIGN(const auto connection, store.Connect());
   TELLTALE_ASSIGN(const int64_t records,
                   connection->QueryInteger("SELECT sum(operations)::BIGINT FROM operation_series"));
+  if (records < fewest_records) return Drop(*connection);
   const std::array<Cell, 1> values = {ThisProgram()};
   TELLTALE_ASSIGN(
       const int64_t current,
       connection->QueryInteger(fmt::format("SELECT count(*) FROM kept_answer WHERE {}", kIsCurrent),
                                values));
-  const bool is_worth_it = records >= fewest_records;
-  if (is_worth_it && current == static_cast<int64_t>(kKept.size())) return {};
+  if (current == static_cast<int64_t>(kKept.size())) return {};
   TELLTALE_TRY(Drop(*connection));
-  if (!is_worth_it) return {};
   for (const std::string_view query : kKept) TELLTALE_TRY(Keep(store, query));
   return store.Checkpoint();
 }

@@ -118,6 +118,7 @@ Status Ingester::LoadKnown() {
                       static_cast<uint64_t>(std::get<int64_t>(row[2])), CellText(row[3]),
                       CellText(row[4])});
   }
+  if (known_.empty()) return {};
   // An ingest that was killed after its sources were in, but before they were joined.
   TELLTALE_ASSIGN(const Table unlinked,
                   connection->Query("SELECT DISTINCT s.run FROM source s JOIN communicator_rank c "

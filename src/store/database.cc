@@ -8,7 +8,7 @@
 #include <duckdb.h>
 #include <simdjson.h>
 
-#include "store/block_bytes.h"
+#include "store/file_format.h"
 
 namespace telltale {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "store/database.h"
-#include "store/schema_version.h"
+#include "store/file_format.h"
 
 namespace telltale {
 

@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/block_bytes.h"
+#include "store/file_format.h"
 
 namespace telltale {
 namespace {
@@ -111,6 +111,11 @@ TEST_F(StoreTest, MakesAStoreAndOpensItAgain) {
   const auto block_bytes =
       (*connection)->QueryInteger("SELECT block_size FROM pragma_database_size() LIMIT 1");
   EXPECT_EQ(fmt::format("{}", *block_bytes), kBlockBytes);
+  // Later writers keep to what the file says of itself.
+  const auto storage_version =
+      (*connection)
+          ->Query("SELECT tags['storage_version'] FROM duckdb_databases() WHERE NOT internal");
+  EXPECT_TRUE(CellText(storage_version->rows.at(0).at(0)).starts_with(kStorageVersion));
 }
 
 TEST_F(StoreTest, ALinkToNothingMakesNoStore) {

@@ -16,7 +16,7 @@ namespace telltale::nccl_inspector {
 namespace {
 
 // Fits a core's second-level cache together with the records made from it.
-constexpr size_t kWindowBytes = size_t{256} << 10;
+constexpr size_t kWindowBytes = size_t{128} << 10;
 // The longest real lines are verbose ones (64 channels: 12 kB) and nested proxy records.
 constexpr size_t kMaxLineBytes = size_t{16} << 20;
 

@@ -14,6 +14,7 @@
 #include "readers/nccl_inspector/roll_up.h"
 #include "readers/nccl_inspector/sequence_set.h"
 #include "store/bulk_insert.h"
+#include "store/column_scan.h"
 
 namespace telltale::nccl_inspector {
 namespace {
@@ -289,17 +290,21 @@ Status RunLinker::LoadCounters() {
     counter.runs_known = Integer(row[6]) != 0;
     counter_of_id.emplace(Integer(row[0]), &counter);
   }
-  TELLTALE_TRY(connection_.Query(
-      R"sql(
-      SELECT r.counter, r.first_sequence, r.last_sequence, r.after_full_ring
-      FROM sequence_run r
-      JOIN operation_counter k ON k.counter = r.counter
-      JOIN source s ON s.source = k.source AND s.run = $1)sql",
-      run, [](const auto&) { return Status(); },
-      [&](std::vector<Cell>& row) -> Status {
-        counter_of_id.at(Integer(row[0]))
-            ->runs.push_back({Unsigned(row[1]), Unsigned(row[2]), Unsigned(row[3]) != 0});
-        return {};
+  TELLTALE_TRY(ScanColumns(
+      connection_,
+      fmt::format("SELECT r.counter, r.first_sequence, r.last_sequence, r.after_full_ring "
+                  "FROM sequence_run r JOIN operation_counter k ON k.counter = r.counter "
+                  "JOIN source s ON s.source = k.source AND s.run = {}",
+                  run_),
+      [&](std::span<const void* const> columns, size_t rows) {
+        const auto* counter = static_cast<const uint32_t*>(columns[0]);
+        const auto* first = static_cast<const uint64_t*>(columns[1]);
+        const auto* last = static_cast<const uint64_t*>(columns[2]);
+        const auto* after_full_ring = static_cast<const uint32_t*>(columns[3]);
+        for (size_t i = 0; i < rows; ++i) {
+          counter_of_id.at(counter[i])
+              ->runs.push_back({first[i], last[i], after_full_ring[i] != 0});
+        }
       }));
   TELLTALE_ASSIGN(const Table drops, connection_.Query(R"sql(
       SELECT d.communicator_rank, max(d.coll_dropped_total), max(d.p2p_dropped_total)

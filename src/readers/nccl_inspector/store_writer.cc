@@ -76,7 +76,7 @@ Status StoreWriter::Add(SourceRow row, SourceData data) {
   source->data = std::move(data);
   waiting_.push_back(std::move(source));
   // Inserts of this size keep DuckDB's vectors full and let all threads end at the same time.
-  constexpr uint64_t kRowsPerInsert = uint64_t{1} << 18;
+  constexpr uint64_t kRowsPerInsert = uint64_t{1} << 17;
   if (pending_rows_ >= std::min(kRowsPerInsert, max_pending_records_)) TELLTALE_TRY(Flush());
   constexpr uint64_t kRowsPerTransaction = uint64_t{4} << 20;
   if (uncommitted_rows_ >= kRowsPerTransaction) return Commit();
