@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <thread>
@@ -57,6 +58,36 @@ std::string EndsOfFile(const std::string& path, uint64_t size_bytes) {
   }
   return ends;
 }
+
+// Shares out files among threads. DuckDB lets only one thread commit at a time, so those that are
+// not the last stop a little sooner: their commits then pass while others still read.
+class FileQueue {
+ public:
+  FileQueue(std::vector<uint64_t> sizes, size_t threads)
+      : sizes_(std::move(sizes)),
+        left_bytes_(std::accumulate(sizes_.begin(), sizes_.end(), uint64_t{0})),
+        reading_(threads) {}
+
+  // The number of the next file, for a thread that has read so much; nothing when it is to stop.
+  std::optional<size_t> Next(uint64_t read_bytes) {
+    constexpr uint64_t kReadInTimeOfCommit = 16;  // what was read takes so many times its commit
+    const std::scoped_lock lock(mutex_);
+    const uint64_t meanwhile = read_bytes / kReadInTimeOfCommit * (reading_ - 1);
+    if (next_ == sizes_.size() || left_bytes_ < meanwhile) {
+      --reading_;
+      return std::nullopt;
+    }
+    left_bytes_ -= sizes_[next_];
+    return next_++;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<uint64_t> sizes_;
+  uint64_t left_bytes_;
+  size_t reading_;
+  size_t next_ = 0;
+};
 
 // One ingest from beginning to end.
 class Ingester {
@@ -340,14 +371,20 @@ Status Ingester::IngestAll() {
     }
     for (const auto& worker : workers) TELLTALE_TRY(worker->Flush());
   }
-  std::atomic<size_t> next{0};
+  std::vector<uint64_t> sizes;
+  for (const size_t i : small) sizes.push_back(candidates_[i].file.size_bytes);
+  const size_t used = std::min<size_t>(threads_, small.size());
+  FileQueue queue(std::move(sizes), used);
   std::vector<std::thread> threads;
-  for (size_t t = 0; t < std::min<size_t>(threads_, small.size()); ++t) {
+  for (size_t t = 0; t < used; ++t) {
     threads.emplace_back([&] {
       auto workers = MakeWorkers(1);
       if (!workers) return StoreFailed(workers.error());
-      for (size_t k = next++; k < small.size(); k = next++) {
-        IngestOne(candidates_[small[k]], false, *workers);
+      uint64_t read_bytes = 0;
+      while (const auto k = queue.Next(read_bytes)) {
+        Candidate& candidate = candidates_[small[*k]];
+        IngestOne(candidate, false, *workers);
+        read_bytes += candidate.file.size_bytes;
         const std::scoped_lock lock(mutex_);
         if (store_error_) return;
       }
