@@ -372,6 +372,7 @@ Status Ingester::IngestAll() {
     for (const auto& worker : workers) TELLTALE_TRY(worker->Flush());
   }
   std::vector<uint64_t> sizes;
+  sizes.reserve(small.size());
   for (const size_t i : small) sizes.push_back(candidates_[i].file.size_bytes);
   const size_t used = std::min<size_t>(threads_, small.size());
   FileQueue queue(std::move(sizes), used);

@@ -175,7 +175,7 @@ Status RowAppender::Append(std::span<const Cell> row) {
 }
 
 Status RowAppender::Close() {
-  const Status status = Check(duckdb_appender_close(handle_));
+  Status status = Check(duckdb_appender_close(handle_));
   duckdb_appender_destroy(&handle_);
   handle_ = nullptr;
   return status;

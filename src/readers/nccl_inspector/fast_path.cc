@@ -86,13 +86,14 @@ inline bool FastPath::ReadTimestamp(const char*& at, uint64_t& timestamp_us) {
 }
 
 // What is known of the rank to whose marker a headerless line belongs.
-inline FastPath::RankShapes* FastPath::RankOfMarker(const MarkerContext& marker,
-                                                    PayloadKind kind) const {
+inline FastPath::RankShapes* FastPath::RankOfMarker(const MarkerContext& marker, PayloadKind kind,
+                                                    uint64_t& dump_timestamp_us) const {
   const uint32_t rank = marker.communicator_rank();
-  if (rank >= ranks_.size() || !marker.dump_timestamp_us() ||
-      *marker.dump_timestamp_us() > kMaxTimestampUs || !marker.CanTake(kind)) {
+  const std::optional<uint64_t>& time = marker.dump_timestamp_us();
+  if (rank >= ranks_.size() || !time || *time > kMaxTimestampUs || !marker.CanTake(kind)) {
     return nullptr;
   }
+  dump_timestamp_us = *time;
   return ranks_[rank].get();
 }
 
@@ -207,9 +208,8 @@ const char* FastPath::TryWithRoom(const char* begin, uint64_t line_number, Marke
     at += match->tail.size();
     rank = match->rank;
   } else {
-    rank = begin[0] == '{' ? RankOfMarker(marker, kind) : nullptr;
+    rank = begin[0] == '{' ? RankOfMarker(marker, kind, dump_timestamp_us) : nullptr;
     if (rank == nullptr) return nullptr;
-    dump_timestamp_us = *marker.dump_timestamp_us();
     ++at;
   }
   const char* behind = TryPerf(at, difference, *rank, line_number, dump_timestamp_us);
@@ -256,7 +256,8 @@ void FastPath::Learn(std::string_view line, const LineOutcome& outcome) {
   const Series& series = builder_.data().series[outcome.series];
   if (!series.key.message_bytes) return;
   // With a negative number of ranks there are bandwidths that no view gives back.
-  if (!(series.traffic_bytes >= 0 && series.bus_factor >= 0)) return;
+  const bool is_rated = series.traffic_bytes >= 0 && series.bus_factor >= 0;  // not for NaN either
+  if (!is_rated) return;
   if (outcome.communicator_rank >= kMaxRanks) return;
 
   RankShapes& rank = ShapesOfRank(outcome.communicator_rank);

@@ -85,7 +85,8 @@ class FastPath {
                          MarkerContext& marker);
   const char* TryWithRoom(const char* begin, uint64_t line_number, MarkerContext& marker);
   const Template* FindTemplate(const char* begin);
-  RankShapes* RankOfMarker(const MarkerContext& marker, PayloadKind kind) const;
+  RankShapes* RankOfMarker(const MarkerContext& marker, PayloadKind kind,
+                           uint64_t& dump_timestamp_us) const;
   bool ReadTimestamp(const char*& at, uint64_t& timestamp_us);
   const char* TryPerf(const char* at, ExpectedText::Difference difference, RankShapes& rank,
                       uint64_t line_number, uint64_t dump_timestamp_us);

@@ -98,37 +98,37 @@ std::vector<std::vector<std::string>> Corpus() {
 
 // A number of any length and form, right or wrong.
 std::string AnyNumber(Random& random) {
-  static const std::vector<std::string> kSpecial = {"0",
-                                                    "-0",
-                                                    "00",
-                                                    "-1",
-                                                    "1.0",
-                                                    "0.000000",
-                                                    "4294967295",
-                                                    "4294967296",
-                                                    "9223372036854775",
-                                                    "9223372036854776",
-                                                    "9223372036854775807",
-                                                    "9223372036854775808",
-                                                    "18446744073709551615",
-                                                    "18446744073709551616",
-                                                    "999999999.999999",
-                                                    "1000000000.000000",
-                                                    "0.0000005",
-                                                    "1e5",
-                                                    "1E-3",
-                                                    "-5.250000",
-                                                    "null",
-                                                    "\"nan\"",
-                                                    "\"7\"",
-                                                    "+1",
-                                                    "0x10",
-                                                    "1.",
-                                                    ".5",
-                                                    "1.5000000",
-                                                    "1.50000",
-                                                    ""};
-  if (random.OneIn(3)) return random.Of(kSpecial);
+  static const std::vector<std::string> special = {"0",
+                                                   "-0",
+                                                   "00",
+                                                   "-1",
+                                                   "1.0",
+                                                   "0.000000",
+                                                   "4294967295",
+                                                   "4294967296",
+                                                   "9223372036854775",
+                                                   "9223372036854776",
+                                                   "9223372036854775807",
+                                                   "9223372036854775808",
+                                                   "18446744073709551615",
+                                                   "18446744073709551616",
+                                                   "999999999.999999",
+                                                   "1000000000.000000",
+                                                   "0.0000005",
+                                                   "1e5",
+                                                   "1E-3",
+                                                   "-5.250000",
+                                                   "null",
+                                                   "\"nan\"",
+                                                   "\"7\"",
+                                                   "+1",
+                                                   "0x10",
+                                                   "1.",
+                                                   ".5",
+                                                   "1.5000000",
+                                                   "1.50000",
+                                                   ""};
+  if (random.OneIn(3)) return random.Of(special);
   std::string digits;
   for (size_t length = 1 + random.Below(21); digits.size() < length;) {
     digits += static_cast<char>('0' + random.Below(10));
@@ -300,9 +300,9 @@ TEST(FastPathProperty, EveryBandwidthIsExact) {
   std::vector<InspectorLine> lines;
   for (uint64_t i = 0; i < 4000; ++i) {
     InspectorLine line;
-    static const std::vector<std::string> kOperations = {"AllReduce", "AllGather", "ReduceScatter",
-                                                         "Broadcast", "Invalid"};
-    line.operation = random.Of(kOperations);
+    static const std::vector<std::string> operations = {"AllReduce", "AllGather", "ReduceScatter",
+                                                        "Broadcast", "Invalid"};
+    line.operation = random.Of(operations);
     line.n_ranks = random.Of(std::vector<int64_t>{1, 2, 3, 7, 8, 1000});
     line.message_bytes = random.Of(std::vector<uint64_t>{1, 8192, 1000003, 1ULL << 30, 1ULL << 45});
     line.sequence = i;

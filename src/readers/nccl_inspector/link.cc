@@ -80,6 +80,7 @@ std::vector<std::vector<Member>> ByHost(const std::vector<Member>& members) {
   std::map<std::string, std::vector<Member>> hosts;
   for (const Member& member : members) hosts[member.host].push_back(member);
   std::vector<std::vector<Member>> parts;
+  parts.reserve(hosts.size());
   for (auto& [host, part] : hosts) parts.push_back(std::move(part));
   return parts;
 }
@@ -490,6 +491,7 @@ Status RunLinker::AddProducerDrops(RowAppender& losses) {
     TELLTALE_TRY(AddLoss(losses, kRingOverwrite, dropped, 0, rank, communicator(rank), "p2p",
                          "counted by the producer"));
   }
+  if (coll_dropped_.empty()) return {};  // no dump_stats
   const std::array<Cell, 1> run = {run_};
   TELLTALE_ASSIGN(const Table proxy, connection_.Query(R"sql(
       SELECT d.communicator_rank,

@@ -24,10 +24,11 @@ struct MadeSource {
       for (uint32_t i = 0; i < records; ++i) {
         // Now and then a gap, so that there are several blocks.
         const uint32_t sequence = i + i / 100 * 50;
-        series.records.push_back({.sequence = sequence,
-                                  .exec_time_us = 10 + i % 7,
-                                  .line = ++line,
-                                  .dump_timestamp_us = 1'700'000'000'000'000 + 3 * sequence});
+        series.records.push_back(
+            {.sequence = sequence,
+             .exec_time_us = 10 + i % 7,
+             .line = ++line,
+             .dump_timestamp_us = 1'700'000'000'000'000 + int64_t{3} * sequence});
       }
       data.pending_records += records;
     }

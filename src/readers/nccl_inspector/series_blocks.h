@@ -28,20 +28,22 @@ struct SeriesTotals {
   uint64_t irregular = 0;  // records that are in operation_record_irregular instead
 
   void Add(const std::vector<Record>& sorted) {
-    operations += sorted.size();
-    first_sequence = std::min<uint64_t>(first_sequence, sorted.front().sequence);
-    last_sequence = std::max<uint64_t>(last_sequence, sorted.back().sequence);
-    const Record* previous = nullptr;
+    SeriesTotals sum = *this;  // in registers
+    sum.operations += sorted.size();
+    sum.first_sequence = std::min<uint64_t>(sum.first_sequence, sorted.front().sequence);
+    sum.last_sequence = std::max<uint64_t>(sum.last_sequence, sorted.back().sequence);
+    uint32_t previous = ~sorted.front().sequence;
     for (const Record& record : sorted) {
-      exec_time_us_sum += record.exec_time_us;
-      exec_time_us_min = std::min<uint64_t>(exec_time_us_min, record.exec_time_us);
-      exec_time_us_max = std::max<uint64_t>(exec_time_us_max, record.exec_time_us);
-      first_timestamp_us = std::min(first_timestamp_us, record.dump_timestamp_us);
-      last_timestamp_us = std::max(last_timestamp_us, record.dump_timestamp_us);
-      zero_times += record.exec_time_us == 0 ? 1 : 0;
-      if (previous != nullptr && previous->sequence == record.sequence) ++duplicates;
-      previous = &record;
+      sum.exec_time_us_sum += record.exec_time_us;
+      sum.exec_time_us_min = std::min<uint64_t>(sum.exec_time_us_min, record.exec_time_us);
+      sum.exec_time_us_max = std::max<uint64_t>(sum.exec_time_us_max, record.exec_time_us);
+      sum.first_timestamp_us = std::min(sum.first_timestamp_us, record.dump_timestamp_us);
+      sum.last_timestamp_us = std::max(sum.last_timestamp_us, record.dump_timestamp_us);
+      sum.zero_times += record.exec_time_us == 0 ? 1 : 0;
+      sum.duplicates += previous == record.sequence ? 1 : 0;
+      previous = record.sequence;
     }
+    *this = sum;
   }
 };
 

@@ -55,18 +55,27 @@ uint32_t Intern(std::unordered_map<std::string, uint32_t>& index, std::string ke
 
 bool Follows(double value, double written) { return RoundToMicro(value) == written; }
 
-bool IsRegular(const Series& series, uint64_t line, const OperationValues& values) {
+std::optional<Record> RegularRecord(const Series& series, uint64_t line,
+                                    const OperationValues& values) {
   constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
   if (!values.sequence || *values.sequence > kMax32 || !values.exec_time_us ||
       *values.exec_time_us > kMax32 || !values.dump_timestamp_us ||
       *values.dump_timestamp_us > kMaxTimestampUs || line > kMax32 || !series.key.message_bytes ||
       !values.algobw_gbs || !values.busbw_gbs) {
-    return false;
+    return std::nullopt;
   }
   const double algobw = AlgorithmBandwidth(series.traffic_bytes / 1e9, *values.exec_time_us);
   // A time of 0 gives 0 and not 0 times the factor, which may be infinite.
   const double busbw = *values.exec_time_us == 0 ? 0 : algobw * series.bus_factor;
-  return Follows(algobw, *values.algobw_gbs) && Follows(busbw, *values.busbw_gbs);
+  if (!Follows(algobw, *values.algobw_gbs) || !Follows(busbw, *values.busbw_gbs)) {
+    return std::nullopt;
+  }
+  Record record;
+  record.sequence = static_cast<uint32_t>(*values.sequence);
+  record.exec_time_us = static_cast<uint32_t>(*values.exec_time_us);
+  record.line = static_cast<uint32_t>(line);
+  record.dump_timestamp_us = static_cast<int64_t>(*values.dump_timestamp_us);
+  return record;
 }
 
 }  // namespace
@@ -246,13 +255,8 @@ void SourceBuilder::AddRun(SequenceTracker& tracker, const SequenceRun& run) {
 void SourceBuilder::AddOperation(uint32_t series_index, uint64_t line,
                                  const OperationValues& values) {
   const Series& series = data_.series[series_index];
-  if (IsRegular(series, line, values)) {
-    Record record;
-    record.sequence = static_cast<uint32_t>(*values.sequence);
-    record.exec_time_us = static_cast<uint32_t>(*values.exec_time_us);
-    record.line = static_cast<uint32_t>(line);
-    record.dump_timestamp_us = static_cast<int64_t>(*values.dump_timestamp_us);
-    AddRecord(series_index, record);
+  if (const std::optional<Record> record = RegularRecord(series, line, values)) {
+    AddRecord(series_index, *record);
     return;
   }
   if (!series.key.message_bytes && values.message_bytes) {

@@ -118,7 +118,7 @@ Status StoreWriter::WriteWaiting() {
 Status StoreWriter::WriteWritten() {
   written_dimensions_ = 0;
   if (written_.empty()) return {};
-  const Status status = WriteDimensions(written_);
+  Status status = WriteDimensions(written_);
   written_.clear();
   return status;
 }
