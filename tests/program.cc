@@ -54,7 +54,6 @@ std::string TakeAll(int descriptor) {
   if (call.max_file_bytes > 0) {
     const rlimit limit = {call.max_file_bytes, call.max_file_bytes};
     setrlimit(RLIMIT_FSIZE, &limit);
-    (void)std::signal(SIGXFSZ, SIG_IGN);
   }
   std::vector<char*> arguments = {const_cast<char*>(TELLTALE_PROGRAM)};
   for (const std::string& argument : call.arguments) {

@@ -122,7 +122,7 @@ CREATE TABLE operation_histogram (
 COMMENT ON TABLE operation_histogram IS 'How many rows of operation_record a series has with each execution time: an exact rollup, from which quantiles and bandwidths follow without reading the records';
 COMMENT ON COLUMN operation_histogram.operations IS 'sum them: large files are written in parts, and a time may come once for each part';
 
--- What follows from all sources of a run, made anew for a run after each ingest (rollups/run.sql).
+-- What follows from all sources of a run, made anew for a run after each ingest (rollups/places.sql, rollups/cells.sql).
 CREATE TABLE place (
   run INTEGER,
   host VARCHAR USING COMPRESSION dictionary,

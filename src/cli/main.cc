@@ -92,6 +92,10 @@ void OpenStandardStreams() {
 
 int main(int argc, char** argv) {
   telltale::cli::OpenStandardStreams();
+#ifdef SIGXFSZ
+  (void)std::signal(SIGXFSZ,
+                    SIG_IGN);  // a file that may grow no further is an error like a full disk
+#endif
   int code = telltale::cli::kExitFailed;
   try {
     code = telltale::cli::Run(argc, argv);

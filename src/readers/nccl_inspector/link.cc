@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <future>
 #include <limits>
 #include <map>
 #include <set>
@@ -591,20 +593,31 @@ Status RunLinker::Link() {
       "WHERE member.communicator_rank = communicator_rank.communicator_rank");
 }
 
+Status InTransaction(Store& store, const std::function<Status(Connection& connection)>& work) {
+  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store.Connect());
+  TELLTALE_TRY(connection->Run("BEGIN"));
+  Status status = work(*connection);
+  if (status) status = connection->Run("COMMIT");
+  if (!status) (void)connection->Run("ROLLBACK");
+  return status;
+}
+
 }  // namespace
 
 Status LinkRuns(Store& store, std::span<const int64_t> runs) {
-  TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store.Connect());
   for (const int64_t run : runs) {
-    TELLTALE_TRY(connection->Run("BEGIN"));
-    RunLinker linker(store, *connection, run);
-    Status status = linker.Link();
-    if (status) status = RollUpRun(*connection, run);
-    if (!status) {
-      (void)connection->Run("ROLLBACK");
-      return status;
-    }
-    TELLTALE_TRY(connection->Run("COMMIT"));
+    // Cells do not wait for communicators, and say themselves from which sources they were made.
+    std::future<Status> cells = std::async(std::launch::async, [&] {
+      return InTransaction(store,
+                           [&](Connection& connection) { return RollUpCells(connection, run); });
+    });
+    const Status linked = InTransaction(store, [&](Connection& connection) -> Status {
+      TELLTALE_TRY(RunLinker(store, connection, run).Link());
+      return RollUpPlaces(connection, run);
+    });
+    const Status rolled_up = cells.get();
+    TELLTALE_TRY(linked);
+    TELLTALE_TRY(rolled_up);
   }
   return {};
 }

@@ -122,12 +122,19 @@ Status WriteCellHistogram(Connection& connection) {
                             });
 }
 
+Status RunFor(Connection& connection, int64_t run, std::string_view query) {
+  TELLTALE_ASSIGN(const std::string sql, QueryText(query));
+  return connection.Run(fmt::format("SET VARIABLE rollup_run = {}; {}", run, sql));
+}
+
 }  // namespace
 
-Status RollUpRun(Connection& connection, int64_t run) {
-  TELLTALE_TRY(connection.Run(fmt::format("SET VARIABLE rollup_run = {}", run)));
-  TELLTALE_ASSIGN(const std::string sql, QueryText("rollups/run"));
-  TELLTALE_TRY(connection.Run(sql));
+Status RollUpPlaces(Connection& connection, int64_t run) {
+  return RunFor(connection, run, "rollups/places");
+}
+
+Status RollUpCells(Connection& connection, int64_t run) {
+  TELLTALE_TRY(RunFor(connection, run, "rollups/cells"));
   TELLTALE_TRY(WriteCellHistogram(connection));
   return connection.Run("DROP TABLE rollup_cell");
 }

@@ -1,7 +1,6 @@
 #pragma once
 
-// What follows from all sources of a run once its communicators are known: its places, and its
-// cells with their histograms (queries/rollups/run.sql).
+// What follows from all sources of a run (queries/rollups).
 
 #include <cstdint>
 
@@ -9,7 +8,11 @@
 
 namespace telltale::nccl_inspector {
 
-// Makes them anew for a run, in the transaction that is open on the connection.
-Status RollUpRun(Connection& connection, int64_t run);
+// Each makes its part anew for a run, in the transaction that is open on the connection.
+
+// Processes over all communicators of the run, which must be known.
+Status RollUpPlaces(Connection& connection, int64_t run);
+// Cells with their histograms, from the rollups of the series.
+Status RollUpCells(Connection& connection, int64_t run);
 
 }  // namespace telltale::nccl_inspector

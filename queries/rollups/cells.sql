@@ -1,14 +1,6 @@
--- Makes anew what follows from all sources of a run, once its communicators are known: its places, and its
--- cells from the rollups of its series.
--- Leaves the temporary table rollup_cell with the series of each cell, from which RollUpRun() counts
--- operation_cell_histogram.
+-- Makes the cells of a run anew from the rollups of its series. Leaves the temporary table rollup_cell with the
+-- series of each cell, from which RollUpCells() counts operation_cell_histogram.
 -- Variable: rollup_run.
-
-DELETE FROM place WHERE run = getvariable('rollup_run');
-INSERT INTO place
-SELECT run_number, host, pid, global_rank, local_rank, communicators, basis
-FROM place_by_communicators WHERE run_number = getvariable('rollup_run')
-ORDER BY global_rank, host, pid;
 
 DELETE FROM operation_cell_histogram
 WHERE cell IN (SELECT cell FROM operation_cell WHERE run = getvariable('rollup_run'));
@@ -16,13 +8,17 @@ DELETE FROM operation_cell WHERE run = getvariable('rollup_run');
 DELETE FROM operation_cell_basis WHERE run = getvariable('rollup_run');
 
 CREATE OR REPLACE TEMP TABLE rollup_series AS
-SELECT s.series, coalesce(k.type, 'unknown') AS communicator_type, c.n_ranks, c.nnodes, s.kind, s.operation,
+SELECT s.series,
+       -- That of its communicator, which is being found at the same time.
+       CASE WHEN c.n_ranks = 1 THEN 'single-rank' WHEN c.nnodes IS NULL THEN 'unknown'
+            WHEN c.nnodes = 1 THEN 'nvlink-only' WHEN c.nnodes = c.n_ranks THEN 'nic-only' ELSE 'mixed'
+            END AS communicator_type,
+       c.n_ranks, c.nnodes, s.kind, s.operation,
        s.message_bytes, s.algorithm, s.protocol, s.traffic_bytes, s.bus_factor, s.operations,
        s.exec_time_us_sum, s.exec_time_us_min, s.exec_time_us_max
 FROM operation_series s
 JOIN source f ON f.source = s.source
 JOIN communicator_rank c ON c.communicator_rank = s.communicator_rank
-LEFT JOIN communicator k ON k.communicator = c.communicator
 WHERE f.run = getvariable('rollup_run') AND s.operations > 0;
 
 CREATE OR REPLACE TEMP TABLE rollup_cell AS
