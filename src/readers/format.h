@@ -78,6 +78,8 @@ class SourceWorker {
   // may have them.
   virtual Status IngestLarge(const SourceFile& file, SourceReport& report);
   virtual Status Flush() = 0;
+  // Removes a source of this format, in a transaction of its own.
+  virtual Status Remove(int64_t source) = 0;
 };
 
 struct Format {

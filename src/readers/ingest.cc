@@ -43,6 +43,7 @@ struct Candidate {
   SourceReport report;
   bool done = false;
   const KnownSource* same_path = nullptr;  // with another content, as far as is known
+  const KnownSource* grown = nullptr;      // what was in it before it grew
 };
 
 // The first and last bytes of a file, as a key; equal files have equal ones.
@@ -99,6 +100,7 @@ class Ingester {
  private:
   Status LoadKnown();
   Status FindRuns();
+  Status RemoveOutdated();
   Status ConfigureCompression();
   Status FindCopies();
   void FindGrownFile(Candidate& candidate);
@@ -188,6 +190,22 @@ Status Ingester::FindRuns() {
   return {};
 }
 
+// What was in a file before it grew to the same content as another.
+Status Ingester::RemoveOutdated() {
+  const std::span<const Format> formats = Formats();
+  for (const Candidate& candidate : candidates_) {
+    if (!candidate.done || candidate.grown == nullptr) continue;
+    const auto format = std::find_if(formats.begin(), formats.end(), [&](const Format& each) {
+      return each.name == candidate.grown->format;
+    });
+    if (format == formats.end()) continue;
+    TELLTALE_ASSIGN(const auto worker, format->make_worker(store_, {}));
+    TELLTALE_TRY(worker->Remove(candidate.grown->source));
+    touched_runs_[format->name].insert(candidate.file.run);
+  }
+  return {};
+}
+
 void Ingester::ForEach(const std::function<void(size_t)>& work, size_t count) const {
   std::atomic<size_t> next{0};
   std::vector<std::thread> threads;
@@ -211,6 +229,7 @@ void Ingester::FindGrownFile(Candidate& candidate) {
       if (!prefix || *prefix != known.fingerprint) continue;
     }
     candidate.file.replaces = known.source;
+    candidate.grown = &known;
     candidate.report.message = "has grown since it was ingested; its earlier rows were replaced";
   }
 }
@@ -226,12 +245,16 @@ Status Ingester::FindCopies() {
   }
   std::unordered_map<std::string, size_t> with_ends;
   std::vector<std::string> ends(candidates_.size());
-  for (size_t i = 0; i < candidates_.size(); ++i) {
-    const Candidate& candidate = candidates_[i];
-    if (!candidate.found.is_regular || candidate.done) continue;
-    if (with_size[candidate.file.size_bytes] < 2) continue;
-    ends[i] = EndsOfFile(candidate.file.path, candidate.file.size_bytes);
-    ++with_ends[ends[i]];
+  ForEach(
+      [&](size_t i) {
+        const Candidate& candidate = candidates_[i];
+        if (!candidate.found.is_regular || candidate.done) return;
+        if (with_size.at(candidate.file.size_bytes) < 2) return;
+        ends[i] = EndsOfFile(candidate.file.path, candidate.file.size_bytes);
+      },
+      candidates_.size());
+  for (const std::string& end : ends) {
+    if (!end.empty()) ++with_ends[end];
   }
   std::set<std::string> known_paths;
   for (const KnownSource& known : known_) known_paths.insert(known.path);
@@ -255,8 +278,16 @@ Status Ingester::FindCopies() {
     path_of_fingerprint_.emplace(known.fingerprint, known.path);
   }
   std::map<std::string, std::string> seen = path_of_fingerprint_;
+  // Of files with the same content one that takes the place of an older source is the one that
+  // stays.
+  std::vector<Candidate*> in_order;
   for (Candidate& candidate : candidates_) {
-    if (candidate.fingerprint.empty()) continue;
+    if (!candidate.fingerprint.empty()) in_order.push_back(&candidate);
+  }
+  std::stable_partition(in_order.begin(), in_order.end(),
+                        [](const Candidate* candidate) { return candidate->grown != nullptr; });
+  for (Candidate* const copy : in_order) {
+    Candidate& candidate = *copy;
     const auto [place, added] = seen.emplace(candidate.fingerprint, candidate.file.path);
     if (added) continue;
     candidate.done = true;
@@ -429,6 +460,7 @@ Result<IngestReport> Ingester::Run() {
   TELLTALE_TRY(LoadKnown());
   TELLTALE_TRY(FindCopies());
   Status status = FindRuns();
+  if (status) status = RemoveOutdated();
   if (status) {
     const EarlyWriteOut write_out(store_.file());
     status = IngestAll();

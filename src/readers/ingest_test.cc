@@ -165,6 +165,78 @@ TEST_F(IngestFiles, EmptyFileThatGrows) {
   EXPECT_EQ(Count("operations"), 1);
 }
 
+// Its earlier rows go, whichever of the two the store then names.
+TEST_F(IngestFiles, GrownFileOfWhichThereIsACopy) {
+  const std::string bytes = Operations(InspectorLine(), 0, 29);
+  for (const std::string copy : {"a-pid1.log", "z-pid1.log"}) {
+    TestStore store;
+    const TempFolder folder;
+    folder.Write("node1-pid100.log", Operations(InspectorLine(), 0, 9));
+    store.Ingest({folder.path()});
+    folder.Write("node1-pid100.log", bytes);
+    folder.Write(copy, bytes);
+    store.Ingest({folder.path()}, "", 2);
+    EXPECT_EQ(store.Integer("SELECT count(*) FROM source"), 1) << copy;
+    EXPECT_EQ(store.Integer("SELECT count(*) FROM operations"), 30) << copy;
+    EXPECT_TRUE(store.Text("SELECT path FROM source").ends_with("node1-pid100.log")) << copy;
+  }
+}
+
+TEST_F(IngestFiles, GrownFileWhoseContentIsThereAlready) {
+  const std::string bytes = Operations(InspectorLine(), 0, 29);
+  folder_.Write("whole/node1-pid100.log", bytes);
+  folder_.Write("half/node1-pid100.log", Operations(InspectorLine(), 0, 9));
+  store_.Ingest({folder_.path()}, "job");
+  EXPECT_EQ(Count("operations"), 40);
+  folder_.Write("half/node1-pid100.log", bytes);
+  const IngestReport report = store_.Ingest({folder_.path()}, "job");
+  for (const SourceReport& source : report.sources) {
+    EXPECT_EQ(source.status, SourceStatus::kAlreadyThere);
+  }
+  EXPECT_EQ(Count("source"), 1);
+  EXPECT_EQ(Count("operations"), 30);
+  EXPECT_EQ(store_.Integer("SELECT sum(operations)::BIGINT FROM operation_cell"), 30);
+}
+
+TEST_F(IngestFiles, TwoEmptyFilesThatGrowToTheSame) {
+  for (const char* name : {"a-pid1.log", "b-pid2.log"}) folder_.Write(name, "");
+  store_.Ingest({folder_.path()});
+  EXPECT_EQ(store_.Lost("empty_file"), 2);
+  for (const char* name : {"a-pid1.log", "b-pid2.log"}) {
+    folder_.Write(name, InspectorLine().Text());
+  }
+  store_.Ingest({folder_.path()});
+  EXPECT_EQ(store_.Lost("empty_file"), 0);
+  EXPECT_EQ(Count("source"), 1);
+}
+
+// With the newest line first every record is a block of its own, and blocks run out.
+TEST_F(IngestFiles, MoreRecordsInReverseThanASeriesHasBlocks) {
+  constexpr uint64_t kRecords = 66'000;
+  for (const std::string host : {"node1", "node2"}) {
+    std::vector<std::string> lines;
+    InspectorLine line;
+    line.rank = host == "node1" ? 0 : 1;
+    for (line.sequence = 0; line.sequence < kRecords; ++line.sequence) {
+      line.exec_time_us = 50 + line.sequence % 90;
+      lines.push_back(line.Text());
+    }
+    std::string bytes;
+    if (host == "node1") std::reverse(lines.begin(), lines.end());
+    for (const std::string& text : lines) bytes += text;
+    folder_.Write(host + "-pid1.log", bytes);
+  }
+  store_.Ingest({folder_.path()});
+  EXPECT_EQ(store_.Rows("SELECT rank, count(*), count(DISTINCT sequence), min(sequence), "
+                        "max(sequence), count(DISTINCT line), min(line), max(line), "
+                        "sum(exec_time_us)::BIGINT FROM operations GROUP BY rank ORDER BY rank"),
+            (Strings{"0|66000|66000|0|65999|66000|1|66000|6236100",
+                     "1|66000|66000|0|65999|66000|1|66000|6236100"}));
+  EXPECT_EQ(Count("operations WHERE line + sequence = 66000 AND rank = 0"), 66'000);
+  EXPECT_EQ(Count("operations WHERE line = sequence + 1 AND rank = 1"), 66'000);
+  EXPECT_EQ(store_.Integer("SELECT count(*) - count(DISTINCT block) FROM operation_block"), 0);
+}
+
 // A restarted container that writes to the same name: both belong to the run.
 TEST_F(IngestFiles, FileThatWasWrittenAnew) {
   InspectorLine line;

@@ -5,6 +5,7 @@
 #include "readers/remove_source.h"
 #include "readers/source_writer.h"
 #include "store/bulk_insert.h"
+#include "store/transaction.h"
 
 namespace telltale::flight_recorder {
 namespace {
@@ -71,6 +72,9 @@ class Worker : public SourceWorker {
   }
 
   Status Flush() override { return {}; }
+  Status Remove(int64_t source) override {
+    return InTransaction(*connection_, [&] { return RemoveRows(source); });
+  }
 
  private:
   static std::vector<SourceLoss> LossesOf(const Dump& dump, const SourceRow& row, bool is_empty) {
@@ -94,7 +98,7 @@ class Worker : public SourceWorker {
                const std::vector<SourceLoss>& losses) {
     const auto write = [&]() -> Status {
       TELLTALE_TRY(connection_->Run("BEGIN"));
-      if (row.replaces >= 0) TELLTALE_TRY(Remove(row.replaces));
+      if (row.replaces >= 0) TELLTALE_TRY(RemoveRows(row.replaces));
       const int64_t source = store_.NextId(Store::kSource);
       TELLTALE_TRY(WriteDump(source, row, dump));
       TELLTALE_TRY(WriteSource(*connection_, source, row, counts, losses));
@@ -147,7 +151,7 @@ class Worker : public SourceWorker {
     return entries.Close();
   }
 
-  Status Remove(int64_t source) {
+  Status RemoveRows(int64_t source) {
     return RemoveSource(*connection_, source, {"flight_dump", "flight_group", "flight_entry"});
   }
 

@@ -35,6 +35,7 @@ class KinetoWorker : public SourceWorker {
 
   Status Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) override;
   Status Flush() override { return {}; }
+  Status Remove(int64_t source) override { return writer_->Remove(source); }
 
  private:
   std::unique_ptr<trace::TraceWriter> writer_;

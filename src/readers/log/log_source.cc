@@ -8,6 +8,7 @@
 #include "readers/log/log_writer.h"
 #include "readers/log/template_merge.h"
 #include "readers/source_writer.h"
+#include "store/transaction.h"
 
 namespace telltale::log {
 namespace {
@@ -63,6 +64,10 @@ class Worker : public SourceWorker {
   }
 
   Status Flush() override { return Commit(); }
+  Status Remove(int64_t source) override {
+    TELLTALE_TRY(Commit());
+    return InTransaction(writer_->connection(), [&] { return writer_->Remove(source); });
+  }
 
  private:
   static constexpr size_t kMostShared = 64;

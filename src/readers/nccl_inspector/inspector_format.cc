@@ -80,6 +80,7 @@ class InspectorWorker : public SourceWorker {
   Status Ingest(const SourceFile& file, OpenedSource source, SourceReport& report) override;
   Status IngestLarge(const SourceFile& file, SourceReport& report) override;
   Status Flush() override { return writer_->Commit(); }
+  Status Remove(int64_t source) override { return writer_->Remove(source); }
 
  private:
   Status Finish(const SourceFile& file, SourceRow row, SourceBuilder& builder, bool in_parts,

@@ -17,6 +17,7 @@
 #include "readers/nccl_inspector/sequence_set.h"
 #include "store/bulk_insert.h"
 #include "store/column_scan.h"
+#include "store/transaction.h"
 
 namespace telltale::nccl_inspector {
 namespace {
@@ -593,13 +594,9 @@ Status RunLinker::Link() {
       "WHERE member.communicator_rank = communicator_rank.communicator_rank");
 }
 
-Status InTransaction(Store& store, const std::function<Status(Connection& connection)>& work) {
+Status OnOwnConnection(Store& store, const std::function<Status(Connection& connection)>& work) {
   TELLTALE_ASSIGN(const std::unique_ptr<Connection> connection, store.Connect());
-  TELLTALE_TRY(connection->Run("BEGIN"));
-  Status status = work(*connection);
-  if (status) status = connection->Run("COMMIT");
-  if (!status) (void)connection->Run("ROLLBACK");
-  return status;
+  return InTransaction(*connection, [&] { return work(*connection); });
 }
 
 }  // namespace
@@ -608,10 +605,10 @@ Status LinkRuns(Store& store, std::span<const int64_t> runs) {
   for (const int64_t run : runs) {
     // Cells do not wait for communicators, and say themselves from which sources they were made.
     std::future<Status> cells = std::async(std::launch::async, [&] {
-      return InTransaction(store,
-                           [&](Connection& connection) { return RollUpCells(connection, run); });
+      return OnOwnConnection(store,
+                             [&](Connection& connection) { return RollUpCells(connection, run); });
     });
-    const Status linked = InTransaction(store, [&](Connection& connection) -> Status {
+    const Status linked = OnOwnConnection(store, [&](Connection& connection) -> Status {
       TELLTALE_TRY(RunLinker(store, connection, run).Link());
       return RollUpPlaces(connection, run);
     });

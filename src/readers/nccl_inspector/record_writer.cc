@@ -4,6 +4,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "readers/nccl_inspector/source_builder.h"
+
 namespace telltale::nccl_inspector {
 namespace {
 
@@ -82,10 +84,16 @@ void RecordWriter::Add(SourceRecords source) {
     if (records.empty()) continue;
     SeriesState& state = source.series[i];
     SortRecords(records);
+    const size_t first_block = waiting_.size();
+    const size_t fitting = source.layout.Add(records, state, waiting_);
+    for (size_t k = fitting; k < records.size(); ++k) {
+      source.data.irregular.push_back(StoredWhole(static_cast<uint32_t>(i), source.data.series[i],
+                                                  records[k], records[k].line));
+    }
+    records.resize(fitting);
+    if (records.empty()) continue;
     state.totals.Add(records);
     counter_.Append(static_cast<uint32_t>(state.id), records, &Record::exec_time_us, counts_);
-    const size_t first_block = waiting_.size();
-    source.layout.Add(records, state, waiting_);
     for (size_t k = first_block; k < waiting_.size(); ++k) blocks_.push_back(waiting_[k].block);
     waiting_rows_ += records.size();
   }

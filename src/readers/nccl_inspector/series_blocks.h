@@ -76,19 +76,23 @@ constexpr uint32_t kMaxBlocksOfSeries = 65536;
 // stores.
 class KeyLayout {
  public:
-  // Cuts the sorted records of a series into blocks, and appends them to `out`.
-  void Add(const std::vector<Record>& records, SeriesState& series,
-           std::vector<BlockRecords>& out) {
+  // Cuts the sorted records of a series into blocks, and appends them to `out`. Returns how many
+  // records there was room for: all, but where time or line fall all the time (a file in reverse).
+  size_t Add(const std::vector<Record>& records, SeriesState& series,
+             std::vector<BlockRecords>& out) {
     const Record* begin = records.data();
     const Record* const end = begin + records.size();
     const Record* start = begin;
     for (const Record* record = begin + 1; record < end; ++record) {
       const bool split = IsJump(record[-1], record[0]) && MaySplit(record - start, series);
       if (!split && KeysFit(*start, *record)) continue;
+      if (series.blocks == kMaxBlocksOfSeries) break;
       Emit(start, record, series, out);
       start = record;
     }
+    if (series.blocks == kMaxBlocksOfSeries) return static_cast<size_t>(start - begin);
     Emit(start, end, series, out);
+    return records.size();
   }
 
   // Blocks are rows themselves, so there may be one for so many records, of which `records` more
@@ -119,7 +123,7 @@ class KeyLayout {
   // Where every record makes a jump (a producer that only samples), jumps cost less than blocks.
   bool MaySplit(ptrdiff_t records, const SeriesState& series) const {
     return records >= kFewestRecords && blocks_ < allowed_blocks_ &&
-           series.blocks < kMaxBlocksOfSeries - 1;
+           series.blocks < kMaxBlocksOfSeries / 2;
   }
 
   static int64_t Wrapped(int64_t key) {

@@ -80,6 +80,20 @@ std::optional<Record> RegularRecord(const Series& series, uint64_t line,
 
 }  // namespace
 
+IrregularRecord StoredWhole(uint32_t series_index, const Series& series, const Record& record,
+                            uint64_t line) {
+  const double algobw = AlgorithmBandwidth(series.traffic_bytes / 1e9, record.exec_time_us);
+  const double busbw = record.exec_time_us == 0 ? 0 : algobw * series.bus_factor;
+  return {series_index,
+          record.sequence,
+          series.key.message_bytes,
+          record.exec_time_us,
+          static_cast<uint64_t>(record.dump_timestamp_us),
+          line,
+          RoundToMicro(algobw),
+          RoundToMicro(busbw)};
+}
+
 uint32_t SourceBuilder::Process(const ProcessKey& key) {
   std::string text = KeyText()
                          .Add(key.host)
@@ -353,12 +367,7 @@ void SourceBuilder::Append(SourceBuilder&& other) {
       if (!whole.key.message_bytes) {
         AddLoss(kManySizes, 1, line, whole.key.communicator_rank, whole.key.operation);
       }
-      const double algobw = AlgorithmBandwidth(part.traffic_bytes / 1e9, record.exec_time_us);
-      const double busbw = record.exec_time_us == 0 ? 0 : algobw * part.bus_factor;
-      data_.irregular.push_back({index, record.sequence, part.key.message_bytes,
-                                 record.exec_time_us,
-                                 static_cast<uint64_t>(record.dump_timestamp_us), line,
-                                 RoundToMicro(algobw), RoundToMicro(busbw)});
+      data_.irregular.push_back(StoredWhole(index, part, record, line));
     }
   }
   std::vector<uint32_t> trackers(more.trackers.size());

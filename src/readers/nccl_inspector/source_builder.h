@@ -18,6 +18,10 @@ struct OperationValues {
   std::optional<double> algobw_gbs, busbw_gbs;
 };
 
+// A record with all its values, for where the keys of a store have no room for it.
+IrregularRecord StoredWhole(uint32_t series_index, const Series& series, const Record& record,
+                            uint64_t line);
+
 class SourceBuilder {
  public:
   // `pool`, if any, must outlive it.

@@ -7,6 +7,7 @@
 
 #include "readers/nccl_inspector/loss_kinds.h"
 #include "readers/nccl_inspector/record_writer.h"
+#include "store/transaction.h"
 
 namespace telltale::nccl_inspector {
 namespace {
@@ -444,9 +445,17 @@ Status StoreWriter::WriteDimensions(std::span<const std::unique_ptr<Source>> sou
       "UPDATE source SET ingested_at = now()::TIMESTAMP WHERE ingested_at IS NULL");
 }
 
+Status StoreWriter::Remove(int64_t source) {
+  TELLTALE_TRY(Commit());
+  return InTransaction(*connection_, [&] { return RemoveRows(source); });
+}
+
 Status StoreWriter::RemoveReplaced(const SourceRow& row) {
-  if (row.replaces < 0) return {};
-  const std::array<Cell, 1> source = {Number(row.replaces)};
+  return row.replaces < 0 ? Status() : RemoveRows(row.replaces);
+}
+
+Status StoreWriter::RemoveRows(int64_t removed) {
+  const std::array<Cell, 1> source = {Number(removed)};
   TELLTALE_TRY(
       connection_->Run("DELETE FROM operation_record WHERE block >> 16 IN "
                        "(SELECT series FROM operation_series WHERE source = $1)",

@@ -36,6 +36,9 @@ class StoreWriter {
 
   Status Commit();
 
+  // Removes a source, in a transaction of its own.
+  Status Remove(int64_t source);
+
   // Where the memory of records goes once they are written.
   RecordPool& pool() { return pool_; }
 
@@ -59,6 +62,7 @@ class StoreWriter {
   void DropRows(SourceData& data);
   static uint64_t Dimensions(const SourceData& data);
   Status RemoveReplaced(const SourceRow& row);
+  Status RemoveRows(int64_t source);
 
   Store& store_;
   RecordPool pool_;

@@ -58,6 +58,7 @@ class NsightWorker : public SourceWorker {
   }
 
   Status Flush() override { return {}; }
+  Status Remove(int64_t source) override { return writer_->Remove(source); }
 
  private:
   // Without a fingerprint it is taken from the file, while one thread orders the events.

@@ -5,6 +5,7 @@
 #include "readers/otlp/otlp_parser.h"
 #include "readers/remove_source.h"
 #include "readers/source_writer.h"
+#include "store/transaction.h"
 
 namespace telltale::otlp {
 namespace {
@@ -62,6 +63,9 @@ class Worker : public SourceWorker {
   }
 
   Status Flush() override { return {}; }
+  Status Remove(int64_t source) override {
+    return InTransaction(*connection_, [&] { return RemoveRows(source); });
+  }
 
  private:
   // Whether the rows are to stay; the report says why not.
@@ -91,13 +95,15 @@ class Worker : public SourceWorker {
     LossCounts losses = parser.losses();
     if (!row.damage.empty()) losses.Add("damaged_compression", "note", 1, 0, row.damage);
     const SourceCounts counts = {parser.records(), parser.rows()};
-    if (row.replaces >= 0) TELLTALE_TRY(Remove(row.replaces));
+    if (row.replaces >= 0) TELLTALE_TRY(RemoveRows(row.replaces));
     TELLTALE_TRY(WriteSource(*connection_, id, row, counts, losses.all()));
     ReportSource(row, counts, losses.all(), report);
     return true;
   }
 
-  Status Remove(int64_t source) { return RemoveSource(*connection_, source, {"span", "otlp_log"}); }
+  Status RemoveRows(int64_t source) {
+    return RemoveSource(*connection_, source, {"span", "otlp_log"});
+  }
 
   Store& store_;
   std::unique_ptr<Connection> connection_;

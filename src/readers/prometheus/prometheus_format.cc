@@ -8,6 +8,7 @@
 #include "readers/prometheus/exposition_parser.h"
 #include "readers/remove_source.h"
 #include "readers/source_writer.h"
+#include "store/transaction.h"
 
 namespace telltale::prometheus {
 namespace {
@@ -128,6 +129,9 @@ class Worker : public SourceWorker {
   }
 
   Status Flush() override { return {}; }
+  Status Remove(int64_t source) override {
+    return InTransaction(*connection_, [&] { return RemoveRows(source); });
+  }
 
  private:
   // Whether the rows are to stay; the report says why not.
@@ -157,13 +161,13 @@ class Worker : public SourceWorker {
     if (IsKnownSource(options_, row, report)) return false;
     if (!row.damage.empty()) losses.Add("damaged_compression", "note", 1, 0, row.damage);
     const SourceCounts counts = {parser.records(), parser.rows()};
-    if (row.replaces >= 0) TELLTALE_TRY(Remove(row.replaces));
+    if (row.replaces >= 0) TELLTALE_TRY(RemoveRows(row.replaces));
     TELLTALE_TRY(WriteSource(*connection_, id, row, counts, losses.all()));
     ReportSource(row, counts, losses.all(), report);
     return true;
   }
 
-  Status Remove(int64_t source) {
+  Status RemoveRows(int64_t source) {
     TELLTALE_TRY(RemoveMetricSamples(*connection_, source));
     return RemoveSource(*connection_, source, {"metric_series"});
   }

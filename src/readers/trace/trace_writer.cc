@@ -12,6 +12,7 @@
 
 #include "base/slices.h"
 #include "readers/remove_source.h"
+#include "store/transaction.h"
 
 namespace telltale::trace {
 namespace {
@@ -80,7 +81,7 @@ Status TraceWriter::Write(const SourceRow& row, const TraceData& data, const Cal
   if (threads_ > 1) TELLTALE_TRY(parallel.emplace(*connection_, threads_).Start());
   const auto write = [&]() -> Status {
     TELLTALE_TRY(connection_->Run("BEGIN"));
-    if (row.replaces >= 0) TELLTALE_TRY(RemoveReplaced(row.replaces));
+    if (row.replaces >= 0) TELLTALE_TRY(RemoveRows(row.replaces));
     TELLTALE_TRY(WriteEvents(data, chain, ids));
     TELLTALE_TRY(WriteSideTables(data, chain, ids));
     TELLTALE_TRY(WriteDimensions(row, data, ids));
@@ -256,7 +257,11 @@ Status TraceWriter::WriteOutput(const TraceData& data, const Ids& ids) {
   return lines.Close();
 }
 
-Status TraceWriter::RemoveReplaced(int64_t source) {
+Status TraceWriter::Remove(int64_t source) {
+  return InTransaction(*connection_, [&] { return RemoveRows(source); });
+}
+
+Status TraceWriter::RemoveRows(int64_t source) {
   const std::array<Cell, 1> parameters = {Cell(source)};
   for (const char* table : {"event", "kernel_launch", "memory_operation", "communication_event",
                             "event_payload", "stream_wait"}) {

@@ -19,6 +19,8 @@ class TraceWriter {
   static Result<std::unique_ptr<TraceWriter>> Create(Store& store, unsigned threads);
   unsigned threads() const { return threads_; }
   Status Write(const SourceRow& row, const TraceData& data, const CallChain& chain);
+  // Removes a source, in a transaction of its own.
+  Status Remove(int64_t source);
 
  private:
   struct Ids;
@@ -29,7 +31,7 @@ class TraceWriter {
   Status WriteLaunches(const TraceData& data, const Ids& ids);
   Status WriteSideTables(const TraceData& data, const CallChain& chain, const Ids& ids);
   Status WriteOutput(const TraceData& data, const Ids& ids);
-  Status RemoveReplaced(int64_t source);
+  Status RemoveRows(int64_t source);
 
   Store& store_;
   std::unique_ptr<Connection> connection_;
