@@ -14,40 +14,38 @@ namespace {
 std::string InLine(const std::string& number) { return "9999999:" + number + std::string(64, '7'); }
 constexpr size_t kInFront = 8;
 
-void ReadIntegerWithEveryGuess(const std::string& number) {
+// check(first, guess, bytes) sees the first guess, and the one left behind a number of so many
+// bytes.
+template <typename Read, typename ReadGuessed, typename Check>
+void ReadWithGuessesTo(DigitsGuess most, const std::string& number, const Read& read,
+                       const ReadGuessed& read_guessed, const Check& check) {
   const std::string text = InLine(number);
-  for (DigitsGuess first = 1; first <= 8; ++first) {
+  for (DigitsGuess first = 1; first <= most; ++first) {
     DigitsGuess guess = first;
     const char* at = text.data() + kInFront;
     const char* expected_at = at;
     uint64_t value = 0;
     uint64_t expected = 0;
-    const bool good = ReadInteger(expected_at, expected);
-    ASSERT_EQ(ReadGuessedInteger(at, guess, value), good) << number << " guess " << first;
-    ASSERT_TRUE(guess >= 1 && guess <= 8) << number << " guess " << first;
+    const bool good = read(expected_at, expected);
+    ASSERT_EQ(read_guessed(at, guess, value), good) << number << " guess " << first;
+    ASSERT_TRUE(guess >= 1 && guess <= most) << number << " guess " << first;
     if (!good) continue;
     ASSERT_EQ(value, expected) << number << " guess " << first;
     ASSERT_EQ(at, expected_at) << number << " guess " << first;
-    const auto digits = static_cast<DigitsGuess>(at - text.data()) - kInFront;
-    ASSERT_EQ(guess, digits <= 8 ? digits : first) << number;
+    check(first, guess, static_cast<DigitsGuess>(at - text.data()) - kInFront);
   }
 }
 
+void ReadIntegerWithEveryGuess(const std::string& number) {
+  ReadWithGuessesTo(8, number, ReadInteger, ReadGuessedInteger,
+                    [&](DigitsGuess first, DigitsGuess guess, DigitsGuess digits) {
+                      ASSERT_EQ(guess, digits <= 8 ? digits : first) << number;
+                    });
+}
+
 void ReadMillionthsWithEveryGuess(const std::string& number) {
-  const std::string text = InLine(number);
-  for (DigitsGuess first = 1; first <= 3; ++first) {
-    DigitsGuess guess = first;
-    const char* at = text.data() + kInFront;
-    const char* expected_at = at;
-    uint64_t value = 0;
-    uint64_t expected = 0;
-    const bool good = ReadMillionths(expected_at, expected);
-    ASSERT_EQ(ReadGuessedMillionths(at, guess, value), good) << number << " guess " << first;
-    ASSERT_TRUE(guess >= 1 && guess <= 3) << number << " guess " << first;
-    if (!good) continue;
-    ASSERT_EQ(value, expected) << number << " guess " << first;
-    ASSERT_EQ(at, expected_at) << number << " guess " << first;
-  }
+  ReadWithGuessesTo(3, number, ReadMillionths, ReadGuessedMillionths,
+                    [](DigitsGuess, DigitsGuess, DigitsGuess) {});
 }
 
 std::string Digits(size_t count, std::mt19937_64& random) {

@@ -12,6 +12,7 @@
 #include "evidence/host_times.h"
 #include "evidence/request_facts.h"
 #include "store/bulk_insert.h"
+#include "store/transaction.h"
 
 namespace telltale::evidence {
 namespace {
@@ -330,19 +331,14 @@ Status LinkRequests(Store& store) {
           "FROM source f WHERE f.format <> 'nccl_inspector' GROUP BY f.run "
           "EXCEPT SELECT run, sources FROM request_link ORDER BY 1"));
   for (const auto& row : runs.rows) {
-    TELLTALE_TRY(connection->Run("BEGIN"));
-    const auto link = [&]() -> Status {
+    const Status linked = InTransaction(*connection, [&]() -> Status {
       TELLTALE_TRY(RunLinker(store, *connection, std::get<int64_t>(row[0])).Link());
       const std::array<Cell, 2> mark = {row[0], row[1]};
       TELLTALE_TRY(
           connection->Run("DELETE FROM request_link WHERE run = $1", std::span(mark).first(1)));
       return connection->Run("INSERT INTO request_link VALUES ($1, $2)", mark);
-    };
-    if (const Status status = link(); !status) {
-      (void)connection->Run("ROLLBACK");
-      return status;
-    }
-    TELLTALE_TRY(connection->Run("COMMIT"));
+    });
+    TELLTALE_TRY(linked);
   }
   return runs.rows.empty() ? Status() : store.Checkpoint();
 }

@@ -96,17 +96,12 @@ class Worker : public SourceWorker {
 
   Status Write(const SourceRow& row, const Dump& dump, const SourceCounts& counts,
                const std::vector<SourceLoss>& losses) {
-    const auto write = [&]() -> Status {
-      TELLTALE_TRY(connection_->Run("BEGIN"));
+    return InTransaction(*connection_, [&]() -> Status {
       if (row.replaces >= 0) TELLTALE_TRY(RemoveRows(row.replaces));
       const int64_t source = store_.NextId(Store::kSource);
       TELLTALE_TRY(WriteDump(source, row, dump));
-      TELLTALE_TRY(WriteSource(*connection_, source, row, counts, losses));
-      return connection_->Run("COMMIT");
-    };
-    const Status status = write();
-    if (!status) (void)connection_->Run("ROLLBACK");
-    return status;
+      return WriteSource(*connection_, source, row, counts, losses);
+    });
   }
 
   Status WriteDump(int64_t source, const SourceRow& row, const Dump& dump) {

@@ -204,18 +204,18 @@ Status LinkLogs(Store& store, std::span<const int64_t> runs) {
   std::vector<std::string> texts;
   for (const auto& row : table.rows) texts.push_back(CellText(row[0]));
   const MergedTemplates merged = MergeTemplates(texts);
-  TELLTALE_TRY(connection->Run("BEGIN"));
-  TELLTALE_TRY(connection->Run(
-      "CREATE OR REPLACE TEMP TABLE shared_template (text VARCHAR, shared VARCHAR)"));
-  LazyAppender rows(*connection, "shared_template");
-  for (size_t i = 0; i < texts.size(); ++i) {
-    TELLTALE_TRY(rows.Append({Cell(texts[i]), Cell(merged.texts[merged.groups[i]])}));
-  }
-  TELLTALE_TRY(rows.Close());
-  TELLTALE_TRY(
-      connection->Run("UPDATE log_template SET shared = s.shared FROM shared_template s "
-                      "WHERE s.text = log_template.text"));
-  return connection->Run("COMMIT");
+  return InTransaction(*connection, [&]() -> Status {
+    TELLTALE_TRY(connection->Run(
+        "CREATE OR REPLACE TEMP TABLE shared_template (text VARCHAR, shared VARCHAR)"));
+    LazyAppender rows(*connection, "shared_template");
+    for (size_t i = 0; i < texts.size(); ++i) {
+      TELLTALE_TRY(rows.Append({Cell(texts[i]), Cell(merged.texts[merged.groups[i]])}));
+    }
+    TELLTALE_TRY(rows.Close());
+    return connection->Run(
+        "UPDATE log_template SET shared = s.shared FROM shared_template s "
+        "WHERE s.text = log_template.text");
+  });
 }
 
 }  // namespace telltale::log

@@ -22,10 +22,18 @@ BandwidthFormula FormulaFor(std::string_view operation, uint64_t message_bytes, 
 // round(x, 6) of DuckDB: to the nearest multiple of 1e-6, halves away from zero.
 double RoundToMicro(double value);
 
-// GB/s (1e9) before rounding; 0 when the time is 0. `traffic_gb` is traffic_bytes / 1e9.
-inline double AlgorithmBandwidth(double traffic_gb, uint64_t exec_time_us) {
-  if (exec_time_us == 0) return 0;
-  return traffic_gb / (static_cast<double>(exec_time_us) / 1e6);
+// GB/s (1e9) before rounding.
+struct Bandwidths {
+  double algorithm = 0;
+  double bus = 0;
+};
+
+// `traffic_gb` is traffic_bytes / 1e9. A time of 0 gives 0, for the bus too, whose factor may be
+// infinite.
+inline Bandwidths BandwidthsOf(double traffic_gb, double bus_factor, uint64_t exec_time_us) {
+  if (exec_time_us == 0) return {};
+  const double algorithm = traffic_gb / (static_cast<double>(exec_time_us) / 1e6);
+  return {algorithm, algorithm * bus_factor};
 }
 
 // The nearest integer of a non-negative value below 2^52, halves up; exact.

@@ -173,9 +173,11 @@ inline FastPath::RankShapes* FastPath::RankOfMarker(const MarkerContext& marker,
   }
   constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
   if ((numbers.sequence | numbers.exec_time_us) > kMax32) return nullptr;
-  const double bandwidth = AlgorithmBandwidth(shape->traffic_gb, numbers.exec_time_us);
-  const double bus = numbers.exec_time_us == 0 ? 0 : bandwidth * shape->bus_factor;
-  if (!Follows(bandwidth, numbers.algobw) || !Follows(bus, numbers.busbw)) return nullptr;
+  const Bandwidths bandwidths =
+      BandwidthsOf(shape->traffic_gb, shape->bus_factor, numbers.exec_time_us);
+  if (!Follows(bandwidths.algorithm, numbers.algobw) || !Follows(bandwidths.bus, numbers.busbw)) {
+    return nullptr;
+  }
 
   rank.Saw(guess);
   Record record;

@@ -15,6 +15,7 @@
 #include "readers/nccl_inspector/loss_kinds.h"
 #include "readers/nccl_inspector/roll_up.h"
 #include "readers/nccl_inspector/sequence_set.h"
+#include "readers/source_writer.h"
 #include "store/bulk_insert.h"
 #include "store/column_scan.h"
 #include "store/transaction.h"
@@ -217,7 +218,6 @@ class RunLinker {
 Status RunLinker::AddLoss(RowAppender& losses, const LossKind& kind, uint64_t count, uint64_t first,
                           Cell communicator_rank, Cell communicator, const std::string& operation,
                           const std::string& detail) {
-  const auto text = [](const std::string& value) { return value.empty() ? Cell() : Cell(value); };
   Cell source;
   if (!IsNull(communicator_rank)) {
     const auto known = source_of_.find(Integer(communicator_rank));
@@ -227,12 +227,12 @@ Status RunLinker::AddLoss(RowAppender& losses, const LossKind& kind, uint64_t co
                                     source,
                                     std::move(communicator_rank),
                                     std::move(communicator),
-                                    text(operation),
+                                    TextOrNull(operation),
                                     std::string(LossClassName(kind.loss_class)),
                                     std::string(kind.name),
                                     count,
                                     first,
-                                    text(detail),
+                                    TextOrNull(detail),
                                     true};
   return losses.Append(row);
 }

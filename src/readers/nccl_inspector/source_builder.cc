@@ -64,10 +64,10 @@ std::optional<Record> RegularRecord(const Series& series, uint64_t line,
       !values.algobw_gbs || !values.busbw_gbs) {
     return std::nullopt;
   }
-  const double algobw = AlgorithmBandwidth(series.traffic_bytes / 1e9, *values.exec_time_us);
-  // A time of 0 gives 0 and not 0 times the factor, which may be infinite.
-  const double busbw = *values.exec_time_us == 0 ? 0 : algobw * series.bus_factor;
-  if (!Follows(algobw, *values.algobw_gbs) || !Follows(busbw, *values.busbw_gbs)) {
+  const Bandwidths bandwidths =
+      BandwidthsOf(series.traffic_bytes / 1e9, series.bus_factor, *values.exec_time_us);
+  if (!Follows(bandwidths.algorithm, *values.algobw_gbs) ||
+      !Follows(bandwidths.bus, *values.busbw_gbs)) {
     return std::nullopt;
   }
   Record record;
@@ -82,16 +82,16 @@ std::optional<Record> RegularRecord(const Series& series, uint64_t line,
 
 IrregularRecord StoredWhole(uint32_t series_index, const Series& series, const Record& record,
                             uint64_t line) {
-  const double algobw = AlgorithmBandwidth(series.traffic_bytes / 1e9, record.exec_time_us);
-  const double busbw = record.exec_time_us == 0 ? 0 : algobw * series.bus_factor;
+  const Bandwidths bandwidths =
+      BandwidthsOf(series.traffic_bytes / 1e9, series.bus_factor, record.exec_time_us);
   return {series_index,
           record.sequence,
           series.key.message_bytes,
           record.exec_time_us,
           static_cast<uint64_t>(record.dump_timestamp_us),
           line,
-          RoundToMicro(algobw),
-          RoundToMicro(busbw)};
+          RoundToMicro(bandwidths.algorithm),
+          RoundToMicro(bandwidths.bus)};
 }
 
 uint32_t SourceBuilder::Process(const ProcessKey& key) {

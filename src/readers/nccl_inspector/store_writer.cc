@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "readers/nccl_inspector/loss_kinds.h"
-#include "readers/nccl_inspector/record_writer.h"
+#include "readers/source_writer.h"
 #include "store/transaction.h"
 
 namespace telltale::nccl_inspector {
@@ -18,7 +18,6 @@ Cell ToCell(const std::optional<T>& value) {
 }
 Cell Number(int64_t value) { return value; }
 Cell Unsigned(uint64_t value) { return value; }
-Cell TextOrNull(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
 
 const char* KindName(OperationKind kind) {
   return kind == OperationKind::kP2p ? "p2p" : "collective";
@@ -103,9 +102,15 @@ Status StoreWriter::Flush() {
   return dimensions ? dimensions : Rollback(dimensions);
 }
 
-Status StoreWriter::WriteWaiting() {
-  if (!in_transaction_) TELLTALE_TRY(connection_->Run("BEGIN"));
+Status StoreWriter::OpenTransaction() {
+  if (in_transaction_) return {};
+  TELLTALE_TRY(connection_->Run("BEGIN"));
   in_transaction_ = true;
+  return {};
+}
+
+Status StoreWriter::WriteWaiting() {
+  TELLTALE_TRY(OpenTransaction());
   for (const auto& source : waiting_) {
     AllocateIds(*source);
     TELLTALE_TRY(RemoveReplaced(source->row));
@@ -150,7 +155,7 @@ Status StoreWriter::Commit() {
 Status StoreWriter::Begin() {
   TELLTALE_TRY(Commit());
   large_ = std::make_unique<Source>();
-  return connection_->Run("BEGIN");
+  return OpenTransaction();
 }
 
 Status StoreWriter::WritePart(SourceData& data) {
@@ -167,22 +172,19 @@ Status StoreWriter::WritePart(SourceData& data) {
 Status StoreWriter::End(SourceRow row, SourceData& data) {
   Status status = WritePart(data);
   if (status) status = RemoveReplaced(row);
-  if (status) status = records_->Finish();
-  if (status) {
-    large_->row = std::move(row);
-    large_->data = std::move(data);
-    status = WriteDimensions(std::span(&large_, 1));
+  if (!status) {
+    Abandon();
+    return status;
   }
-  if (status) status = connection_->Run("COMMIT");
-  if (!status) Abandon();
-  large_.reset();
-  return status;
+  large_->row = std::move(row);
+  large_->data = std::move(data);
+  written_.push_back(std::move(large_));
+  return Commit();
 }
 
 void StoreWriter::Abandon() {
   if (large_ == nullptr) return;
-  (void)connection_->Run("ROLLBACK");
-  records_->Discard();
+  (void)Rollback({});
   large_.reset();
 }
 

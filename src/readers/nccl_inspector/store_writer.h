@@ -52,6 +52,7 @@ class StoreWriter {
   StoreWriter(Store& store, std::unique_ptr<Connection> connection, uint64_t max_pending_records);
 
   Status Flush();
+  Status OpenTransaction();
   Status WriteWaiting();
   Status WriteWritten();
   Status Rollback(Status failure);

@@ -79,17 +79,12 @@ Status TraceWriter::Write(const SourceRow& row, const TraceData& data, const Cal
   });
   std::optional<ParallelInserts> parallel;
   if (threads_ > 1) TELLTALE_TRY(parallel.emplace(*connection_, threads_).Start());
-  const auto write = [&]() -> Status {
-    TELLTALE_TRY(connection_->Run("BEGIN"));
+  return InTransaction(*connection_, [&]() -> Status {
     if (row.replaces >= 0) TELLTALE_TRY(RemoveRows(row.replaces));
     TELLTALE_TRY(WriteEvents(data, chain, ids));
     TELLTALE_TRY(WriteSideTables(data, chain, ids));
-    TELLTALE_TRY(WriteDimensions(row, data, ids));
-    return connection_->Run("COMMIT");
-  };
-  const Status status = write();
-  if (!status) (void)connection_->Run("ROLLBACK");
-  return status;
+    return WriteDimensions(row, data, ids);
+  });
 }
 
 Status TraceWriter::WriteEvents(const TraceData& data, const CallChain& chain, const Ids& ids) {
